@@ -346,8 +346,8 @@ impl Watch {
         unix::reap(self.command.pid);
         let refusal = self.command.refusal();
         let ending = refusal.map_or(ending, |refusal| {
-            let is_missing = !refusal.found && matches!(refusal.errno, libc::ENOENT | libc::ENOTDIR);
-            Ending::NotStarted(if is_missing { Unstartable::NotFound } else { Unstartable::NotExecutable })
+            let why = if refusal.found { Unstartable::NotExecutable } else { Unstartable::NotFound };
+            Ending::NotStarted(why)
         });
         let left = std::mem::take(&mut self.left);
         Finished {

@@ -30,7 +30,7 @@ pub fn environment() -> impl Iterator<Item = &'static CStr> {
     }
 }
 
-/// What `Forked::failure` reads: what the last, or the first telling, attempt to execute said.
+/// What `Forked::failure` reads: what the attempts to execute came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub errno: i32,
@@ -129,30 +129,28 @@ fn become_command(layout: &mut Layout<'_>) -> ! {
 
 /// Tries one path after the other, as execvp does.
 fn execute(layout: &mut Layout<'_>) -> Refusal {
-    let mut refusal = Refusal { errno: libc::ENOENT, found: false };
-    for path in &layout.plan.candidates {
+    let candidates = &layout.plan.candidates;
+    let mut refused = libc::ENOENT;
+    for path in candidates {
         // SAFETY: all lists end at null and outlive the call.
-        let (errno, found) = unsafe {
+        let failed = unsafe {
             libc::execve(path.as_ptr(), layout.argv.as_ptr(), layout.environment);
             let failed = *errno();
             if failed == libc::ENOEXEC {
                 layout.shell_argv[1] = path.as_ptr();
                 libc::execve(c"/bin/sh".as_ptr(), layout.shell_argv.as_ptr(), layout.environment);
             }
-            (failed, libc::access(path.as_ptr(), libc::F_OK) == 0)
+            failed
         };
-        if found && !refusal.found {
-            refusal = Refusal { errno, found };
-        } else if !refusal.found && errno != libc::EACCES {
-            refusal.errno = errno;
-        }
-        let next_may_do = matches!(
-            errno,
-            libc::EACCES | libc::ENOENT | libc::ENOTDIR | libc::ENODEV | libc::ESTALE | libc::ETIMEDOUT
-        );
-        if !next_may_do {
-            break;
+        match failed {
+            // What is in a later directory may do.
+            libc::ENOENT | libc::ENOTDIR | libc::ENODEV | libc::ESTALE | libc::ETIMEDOUT => {}
+            libc::EACCES => refused = failed,
+            _ => return Refusal { errno: failed, found: true },
         }
     }
-    refusal
+    // A directory that may not be searched is no file found; a script whose interpreter is missing is one.
+    // SAFETY: the path ends at null and outlives the call.
+    let found = candidates.iter().any(|path| unsafe { libc::access(path.as_ptr(), libc::F_OK) } == 0);
+    Refusal { errno: if found { refused } else { libc::ENOENT }, found }
 }
