@@ -214,9 +214,7 @@ impl Rules {
     pub fn classify(&self, ending: &Ending) -> Verdict {
         match ending {
             Ending::Exited(code) => self.codes[usize::from(*code)],
-            Ending::Signaled(signal) => {
-                self.signals.get(signal).copied().unwrap_or(self.any_signal)
-            }
+            Ending::Signaled(signal) => self.signals.get(signal).copied().unwrap_or(self.any_signal),
             Ending::TimedOut(_) => self.timeout,
             Ending::Interrupted(_) => Verdict::Ignored,
             Ending::NotStarted(_) => self.not_started,
