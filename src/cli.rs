@@ -1,0 +1,383 @@
+//! The command line: what can be written, and how it is explained. No behaviour.
+//!
+//! The settings of a run are at the same time the keys of the configuration: a key is a long flag, and its values are
+//! read by the same parsers.
+
+pub mod parse;
+pub mod usage;
+
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+use crate::breaker::policy::{Rate, WindowSize};
+use crate::breaker::time::Millis;
+use crate::name::Name;
+use crate::profile::Profile;
+use parse::Specs;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "brk",
+    version,
+    about = "A circuit breaker for commands: it remembers what has been failing, and stops launching it for a while",
+    long_about = "A circuit breaker for commands. It remembers, across runs and processes, whether the thing that a command \
+        depends on has been failing, and stops launching the command while it does. After a cooldown exactly one run \
+        tries again.",
+    after_help = "Put it before a command, with a name for what the command depends on:\n\n  \
+        brk run --name db-backup --timeout 30m -- pg_dump -h db prod\n  \
+        brk status\n  \
+        brk history db-backup\n\n\
+        'brk help COMMAND' explains a command; 'brk run --help' has examples.",
+    disable_help_subcommand = false,
+    max_term_width = 100
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+pub struct Global {
+    /// Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Global options")]
+    pub state_dir: Option<PathBuf>,
+
+    /// The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Global options")]
+    pub config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    Run(Box<RunArgs>),
+    Check(CheckArgs),
+    Status(StatusArgs),
+    History(HistoryArgs),
+    Reset(ResetArgs),
+    Trip(TripArgs),
+    Hold(HoldArgs),
+    Release(ReleaseArgs),
+    Forget(ForgetArgs),
+    Profiles(ProfilesArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Run a command if its breaker admits it
+///
+/// The command runs as it would without brk: same streams, same environment, same exit code. While what it depends on
+/// is failing, it is not launched, and the exit code is 75.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: the command's own; 124 timed out; 75 refused; 125 brk itself failed; 126 not executable; 127 not found.
+
+Examples:
+  A backup that gives up after half an hour, and after three failures in a row leaves the database alone for a minute,
+  then two, four, … up to an hour:
+      brk run --name db-backup --timeout 30m -- pg_dump -h db prod
+  Half of the last twenty calls failing opens; only a refused connection or a timeout counts:
+      brk run --name api --profile curl --failure-rate 50% -- curl -fsS https://api.example.com/sync
+  Ask cheaply before the real thing starts again:
+      brk run --name db --probe 'pg_isready -h db' -- ./nightly-report")]
+pub struct RunArgs {
+    /// The name of what the command depends on; runs with the same name share a breaker
+    #[arg(long, value_name = "NAME", required = true, allow_hyphen_values = true)]
+    pub name: Name,
+
+    #[command(flatten)]
+    pub settings: Settings,
+
+    /// The command and its arguments; the options of brk end here
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+}
+
+/// Everything about a run that a flag or the configuration can set.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Settings {
+    /// Open after N failures in a row; 0 switches the rule off [default: 3, or off where a rate is given]
+    #[arg(long, value_name = "N", value_parser = parse::count, allow_hyphen_values = true, help_heading = "When it opens")]
+    pub failures: Option<u32>,
+
+    /// Open when this share of the window failed: 50% or 0.5
+    #[arg(long, value_name = "RATE", value_parser = parse::rate, allow_hyphen_values = true, help_heading = "When it opens")]
+    pub failure_rate: Option<Rate>,
+
+    /// Open when this share of the window was slow
+    #[arg(long, value_name = "RATE", value_parser = parse::rate, allow_hyphen_values = true, help_heading = "When it opens")]
+    pub slow_rate: Option<Rate>,
+
+    /// A run that takes longer than this is slow
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true, help_heading = "When it opens")]
+    pub slow_after: Option<Millis>,
+
+    /// What the rates look at: the last N runs (20) or the runs of the last DURATION (10m) [default: 20]
+    #[arg(long, value_name = "N|DURATION", value_parser = parse::window, allow_hyphen_values = true, help_heading = "When it opens")]
+    pub window: Option<WindowSize>,
+
+    /// The rates say nothing over fewer runs than this [default: 10, or the window where that is smaller]
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_hyphen_values = true, help_heading = "When it opens")]
+    pub min_calls: Option<NonZeroU32>,
+
+    /// Endings that are failures and open at once
+    #[arg(long, value_name = "SPEC", value_parser = parse::specs, allow_hyphen_values = true, help_heading = "When it opens")]
+    pub trip_on: Vec<Specs>,
+
+    /// How long it stays open at first [default: 1m]
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true, help_heading = "How long it stays open")]
+    pub cooldown: Option<Millis>,
+
+    /// By what the cooldown grows each time a probe fails [default: 2]
+    #[arg(long, value_name = "FACTOR", value_parser = parse::factor, allow_hyphen_values = true, help_heading = "How long it stays open")]
+    pub backoff: Option<f64>,
+
+    /// The longest cooldown [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true, help_heading = "How long it stays open")]
+    pub max_cooldown: Option<Millis>,
+
+    /// Lengthen each cooldown by up to this share, so that many do not come back at once [default: 10%]
+    #[arg(long, value_name = "RATE", value_parser = parse::rate, allow_hyphen_values = true, help_heading = "How long it stays open")]
+    pub jitter: Option<Rate>,
+
+    /// Run, as a probe, when the last launch is this long ago, however open the breaker is
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true, help_heading = "How long it stays open")]
+    pub run_at_least_every: Option<Millis>,
+
+    /// How many probes may be alive at once [default: 1]
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_hyphen_values = true, help_heading = "How it closes again")]
+    pub probes: Option<NonZeroU32>,
+
+    /// How many probes must succeed to close [default: 1]
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_hyphen_values = true, help_heading = "How it closes again")]
+    pub probe_successes: Option<NonZeroU32>,
+
+    /// How many failed probes open it again [default: 1]
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_hyphen_values = true, help_heading = "How it closes again")]
+    pub probe_failures: Option<NonZeroU32>,
+
+    /// A cheap check, run by 'sh -c' as the probe in the command's place
+    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString, allow_hyphen_values = true, help_heading = "How it closes again")]
+    pub probe: Option<OsString>,
+
+    /// How long the cheap check may take; 0 is no limit [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true, help_heading = "How it closes again")]
+    pub probe_timeout: Option<Millis>,
+
+    /// The exit codes of a known program ('brk profiles' lists them)
+    #[arg(long, value_name = "PROFILE", value_parser = parse::profile, help_heading = "What counts as a failure")]
+    pub profile: Option<&'static Profile>,
+
+    /// Endings that are successes: codes, ranges, signals, timeout, not-started (0,100-110,SIGPIPE)
+    #[arg(long, value_name = "SPEC", value_parser = parse::specs, allow_hyphen_values = true, help_heading = "What counts as a failure")]
+    pub success_on: Vec<Specs>,
+
+    /// Endings that are failures
+    #[arg(long, value_name = "SPEC", value_parser = parse::specs, allow_hyphen_values = true, help_heading = "What counts as a failure")]
+    pub fail_on: Vec<Specs>,
+
+    /// Endings that say nothing about what the command depends on
+    #[arg(long, value_name = "SPEC", value_parser = parse::specs, allow_hyphen_values = true, help_heading = "What counts as a failure")]
+    pub ignore_on: Vec<Specs>,
+
+    /// End the command and all that it started after this long; 0 is no limit
+    #[arg(short, long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true, help_heading = "Supervising")]
+    pub timeout: Option<Millis>,
+
+    /// The signal that asks to end at a timeout [default: TERM]
+    #[arg(short, long, value_name = "SIGNAL", value_parser = parse::signal, help_heading = "Supervising")]
+    pub signal: Option<i32>,
+
+    /// How long after that signal what is left is killed; given by hand, also after a signal to brk [default: 5s]
+    #[arg(short, long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true, help_heading = "Supervising")]
+    pub kill_after: Option<Millis>,
+
+    /// After a timeout, exit as the command did and not with 124
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true, help_heading = "Supervising")]
+    pub preserve_status: Option<bool>,
+
+    /// End what the command leaves running in the background
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true, help_heading = "Supervising")]
+    pub kill_leftovers: Option<bool>,
+
+    /// Say nothing on standard error when a run is refused
+    #[arg(short, long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true, help_heading = "Around the run")]
+    pub quiet: Option<bool>,
+
+    /// The exit code of a refusal [default: 75]
+    #[arg(long, value_name = "CODE", value_parser = parse::exit_code, allow_hyphen_values = true, help_heading = "Around the run")]
+    pub refused_exit: Option<u8>,
+
+    /// Try a policy out: count what would be refused, and run it all the same
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true, help_heading = "Around the run")]
+    pub observe: Option<bool>,
+
+    /// What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]
+    #[arg(long, value_name = "WHAT", help_heading = "Around the run")]
+    pub on_state_error: Option<OnStateError>,
+
+    /// Write what became of the run to FILE, as one JSON object
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Around the run")]
+    pub report: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnStateError {
+    Run,
+    Refuse,
+}
+
+/// Say whether a run would be admitted now: exit 0 yes, 75 no
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The breaker; a name that is unknown would be admitted
+    #[arg(value_name = "NAME")]
+    pub name: Name,
+
+    /// Print nothing
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Show all breakers, or some in detail
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Names, or patterns with * and ?
+    #[arg(value_name = "NAME|GLOB")]
+    pub names: Vec<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Show what happened to a breaker, newest last
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    #[arg(value_name = "NAME")]
+    pub name: Name,
+
+    /// Only the last N events
+    #[arg(short = 'n', long, value_name = "N", value_parser = parse::count)]
+    pub lines: Option<u32>,
+
+    /// Only what is no older than this
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
+    pub since: Option<Millis>,
+
+    /// Print JSON Lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Close breakers and clear their counters; the history stays
+#[derive(Debug, Args)]
+pub struct ResetArgs {
+    /// Names, or patterns with * and ?
+    #[arg(value_name = "NAME|GLOB")]
+    pub names: Vec<String>,
+
+    /// All breakers
+    #[arg(long, conflicts_with = "names")]
+    pub all: bool,
+}
+
+/// Open a breaker now
+#[derive(Debug, Args)]
+pub struct TripArgs {
+    #[arg(value_name = "NAME")]
+    pub name: Name,
+
+    /// For how long [default: the cooldown of its last run]
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
+    pub length: Option<Millis>,
+
+    /// Why, for those who ask later
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub reason: Option<String>,
+}
+
+/// Refuse every run, or admit every run, until released
+#[derive(Debug, Args)]
+pub struct HoldArgs {
+    #[arg(value_name = "NAME")]
+    pub name: Name,
+
+    /// open refuses, closed admits
+    #[arg(value_name = "open|closed", hide_possible_values = true)]
+    pub state: HoldState,
+
+    /// End the override by itself after this long
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
+    pub length: Option<Millis>,
+
+    /// Why, for those who ask later
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HoldState {
+    Open,
+    Closed,
+}
+
+/// End an override
+#[derive(Debug, Args)]
+pub struct ReleaseArgs {
+    /// Names, or patterns with * and ?
+    #[arg(value_name = "NAME|GLOB", required = true)]
+    pub names: Vec<String>,
+}
+
+/// Remove breakers and their history
+#[derive(Debug, Args)]
+pub struct ForgetArgs {
+    /// Names, or patterns with * and ?
+    #[arg(value_name = "NAME|GLOB", required = true)]
+    pub names: Vec<String>,
+}
+
+/// Show the settings that a run would have, and where each comes from
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    /// The breaker; without one, the settings of a name that no section speaks of
+    #[arg(value_name = "NAME")]
+    pub name: Option<Name>,
+
+    /// Only read all files and all sections; exit 2 where something is wrong
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Show the built-in exit-code profiles
+#[derive(Debug, Args)]
+pub struct ProfilesArgs {
+    /// The profile to show in full
+    #[arg(value_name = "NAME", value_parser = parse::profile)]
+    pub name: Option<&'static Profile>,
+}
+
+/// Print a completion script
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+      brk completions bash > ~/.local/share/bash-completion/completions/brk
+      brk completions zsh > ~/.zfunc/_brk
+      brk completions fish > ~/.config/fish/completions/brk.fish")]
+pub struct CompletionsArgs {
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+/// Write the manual pages into a directory
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+}

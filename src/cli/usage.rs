@@ -1,0 +1,96 @@
+//! Reading the command line, and saying in one line what is wrong with it.
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use super::{Cli, Verb};
+use crate::error::Error;
+use crate::exit::{self, Exit};
+use crate::output;
+
+/// Who is to be told of a failure, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbs {
+    /// Its exit codes leave room for the command's.
+    Run,
+    Other,
+}
+
+impl Verbs {
+    pub fn of(cli: &Cli) -> Verbs {
+        match cli.verb {
+            Verb::Run(_) => Verbs::Run,
+            _ => Verbs::Other,
+        }
+    }
+}
+
+/// The command line, or the exit after its error, its help or its version has been printed.
+pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, Exit> {
+    let args: Vec<OsString> = args.collect();
+    Cli::try_parse_from(&args).map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print();
+            Exit::Code(exit::DONE)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            Exit::Code(exit::USAGE)
+        }
+        _ => {
+            let verb = verb(&args);
+            let asked = if verb == Verbs::Run { "brk run --help" } else { "brk --help" };
+            output::say(&format!("{}; see '{asked}'", one_line(&error.to_string())));
+            Exit::Code(if verb == Verbs::Run { exit::FAILED } else { exit::USAGE })
+        }
+    })
+}
+
+/// Tells what ended a command, and gives its exit.
+pub fn fail(verb: Verbs, error: &Error) -> Exit {
+    if !matches!(error, Error::BrokenPipe) {
+        output::say(&error.to_string());
+    }
+    Exit::Code(match (verb, error) {
+        (Verbs::Run, _) => exit::FAILED,
+        (Verbs::Other, Error::Usage(_)) => exit::USAGE,
+        (Verbs::Other, Error::BrokenPipe) => exit::DONE,
+        (Verbs::Other, _) => exit::NOT_POSSIBLE,
+    })
+}
+
+/// The verb of a command line that could not be read: its first word that is no option, nor the value of one.
+fn verb(args: &[OsString]) -> Verbs {
+    let mut words = args.iter().skip(1);
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--state-dir" | "--config") => {
+                words.next();
+            }
+            Some("run") => return Verbs::Run,
+            Some(option) if option.starts_with('-') => {}
+            _ => return Verbs::Other,
+        }
+    }
+    Verbs::Other
+}
+
+/// What clap says in a paragraph: the error and its hint without the usage.
+fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for part in text.lines().map(str::trim).take_while(|part| !part.starts_with("Usage:")) {
+        let (separator, part) = match part.strip_prefix("tip: ") {
+            Some(tip) => ("; ", tip),
+            None => (" ", part.strip_prefix("error: ").unwrap_or(part)),
+        };
+        if !part.is_empty() && !part.starts_with("For more information") {
+            if !line.is_empty() {
+                line.push_str(separator);
+            }
+            line.push_str(part);
+        }
+    }
+    line
+}

@@ -1,0 +1,123 @@
+//! The only reader of clocks, environment variables and directories, and the only source of random numbers.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use directories::BaseDirs;
+
+use crate::breaker::time::Reading;
+use crate::store::Machine;
+
+/// What a command needs of the world around it.
+#[derive(Debug)]
+pub struct Env {
+    pub machine: Machine,
+    state_dir: Option<PathBuf>,
+    config: Option<PathBuf>,
+}
+
+impl Env {
+    pub fn read() -> Env {
+        Env {
+            machine: Machine { clocks: read_clocks, random },
+            state_dir: variable("BRK_STATE_DIR").map(PathBuf::from),
+            config: variable("BRK_CONFIG").map(PathBuf::from),
+        }
+    }
+
+    /// The state directory, or `None` where nothing names one and there is no home to put one into.
+    pub fn state_dir(&self, flag: Option<&Path>) -> Option<PathBuf> {
+        flag.map(Path::to_owned)
+            .or_else(|| self.state_dir.clone())
+            .or_else(|| first_of_list("STATE_DIRECTORY"))
+            .or_else(|| absolute("XDG_STATE_HOME").map(|dir| dir.join("brk")))
+            .or_else(|| home().map(|home| home.join(".local/state/brk")))
+    }
+
+    /// A random number from 0 to 1.
+    pub fn dice(&self) -> f64 {
+        (self.machine.random)() as f64 / u64::MAX as f64
+    }
+
+    /// The configuration file that was named by hand.
+    pub fn config(&self, flag: Option<&Path>) -> Option<PathBuf> {
+        flag.map(Path::to_owned).or_else(|| self.config.clone())
+    }
+
+    /// The configuration files to look for where none was named, the weaker first.
+    pub fn config_files(&self) -> Vec<PathBuf> {
+        let user = absolute("XDG_CONFIG_HOME").or_else(|| home().map(|home| home.join(".config")));
+        let user = user.map(|dir| dir.join("brk/config.toml"));
+        std::iter::once(PathBuf::from("/etc/brk/config.toml")).chain(user).collect()
+    }
+}
+
+/// An environment variable; empty counts as unset.
+fn variable(name: &str) -> Option<OsString> {
+    #[expect(clippy::disallowed_methods, reason = "this is the room that reads the environment")]
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+fn absolute(name: &str) -> Option<PathBuf> {
+    variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// systemd separates several state directories by colons.
+fn first_of_list(name: &str) -> Option<PathBuf> {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let value = variable(name)?;
+    let first = value.as_bytes().split(|&byte| byte == b':').next()?;
+    (!first.is_empty()).then(|| PathBuf::from(OsString::from_vec(first.to_vec())))
+}
+
+/// From HOME, or from the password database where that is unset.
+fn home() -> Option<PathBuf> {
+    BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
+}
+
+fn random() -> u64 {
+    let mut bytes = [0; 8];
+    let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    if filled == Ok(bytes.len()) {
+        u64::from_ne_bytes(bytes)
+    } else {
+        // A kernel without the call: the time and our number differ from others' as well.
+        let reading = read_clocks();
+        reading.wall.rotate_left(32) ^ reading.up ^ (u64::from(std::process::id()) << 48)
+    }
+}
+
+fn read_clocks() -> Reading {
+    #[expect(clippy::disallowed_methods, reason = "this is the room that reads clocks")]
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Reading { wall: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX), boot: boot(), up: up() }
+}
+
+/// Milliseconds since boot, time in suspend included.
+fn up() -> u64 {
+    use rustix::time::{ClockId, clock_gettime};
+    // macOS has no boot clock by that name; its monotonic clock goes on in suspend.
+    #[cfg(target_os = "linux")]
+    let clock = ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = ClockId::Monotonic;
+    let now = clock_gettime(clock);
+    (now.tv_sec as u64).saturating_mul(1_000).saturating_add(now.tv_nsec as u64 / 1_000_000)
+}
+
+/// A number that is another after each boot.
+#[cfg(target_os = "linux")]
+fn boot() -> u64 {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let digits: String = id.chars().filter(char::is_ascii_hexdigit).take(15).collect();
+    u64::from_str_radix(&digits, 16).unwrap_or(0)
+}
+
+/// The minute of the boot by the wall clock: a clock that is set looks like another boot, and the wall clock rules.
+#[cfg(not(target_os = "linux"))]
+fn boot() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "this is the room that reads clocks")]
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (wall.as_secs().saturating_sub(up() / 1_000)) / 60
+}

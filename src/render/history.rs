@@ -1,0 +1,173 @@
+//! What happened to a breaker, an event a line.
+
+use serde::Serialize;
+
+use super::{wall_time, words};
+use crate::breaker::event::{Event, EventKind, Run};
+use crate::breaker::outcome::Outcome;
+use crate::breaker::time::{Millis, Timestamp};
+use crate::signal;
+use crate::store::journal::Record;
+
+/// One event, as machines read it.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+struct Object<'a> {
+    at: String,
+    event: &'static str,
+    generation: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ending: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<Millis>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probe: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slow: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hold: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+}
+
+/// An event as a JSON line, newline included.
+pub fn json(record: &Record, event: &Event) -> String {
+    let mut line = serde_json::to_string(&object(record, event)).expect("plain data becomes JSON");
+    line.push('\n');
+    line
+}
+
+fn object<'a>(record: &Record, event: &'a Event) -> Object<'a> {
+    let time = |at: Timestamp| wall_time(&record.clock, at);
+    let mut object = Object {
+        at: time(record.clock.time()),
+        event: word(&event.kind),
+        generation: event.generation,
+        outcome: None,
+        ending: None,
+        exit: None,
+        signal: None,
+        duration_ms: None,
+        probe: None,
+        slow: None,
+        reason: None,
+        count: None,
+        retry_at: None,
+        hold: None,
+        until: None,
+    };
+    match &event.kind {
+        EventKind::Ended { outcome, run } | EventKind::Late { outcome, run } => {
+            if matches!(event.kind, EventKind::Late { .. }) {
+                object.outcome = Some(outcome.word());
+            }
+            object.ending = Some(run.ending.word());
+            object.exit = run.ending.exit();
+            object.signal = run.ending.signal().map(|number| signal::name(number).into_owned());
+            object.duration_ms = Some(run.duration);
+            object.probe = Some(run.probe);
+            object.slow = Some(run.slow);
+        }
+        EventKind::Refused { why, retry_at, count } => {
+            object.reason = Some(why.word().to_owned());
+            object.retry_at = retry_at.map(time);
+            object.count = Some(*count);
+        }
+        EventKind::Opened { why, retry_at } => {
+            object.reason = Some(words::opened_by(why));
+            object.retry_at = Some(time(*retry_at));
+        }
+        EventKind::Tripped { reason, retry_at } => {
+            object.reason.clone_from(reason);
+            object.retry_at = Some(time(*retry_at));
+        }
+        EventKind::Held { hold } => {
+            object.hold = Some(hold.hold.word());
+            object.until = hold.until.map(time);
+            object.reason.clone_from(&hold.reason);
+        }
+        EventKind::Lost { .. } => object.probe = Some(true),
+        EventKind::HalfOpen | EventKind::Closed | EventKind::Reset | EventKind::Released => {}
+    }
+    object
+}
+
+/// The word that machines read.
+pub fn word(kind: &EventKind) -> &'static str {
+    match kind {
+        EventKind::Ended { outcome: Outcome::Success, .. } => "success",
+        EventKind::Ended { outcome: Outcome::Failure, .. } => "failure",
+        EventKind::Ended { outcome: Outcome::Ignored, .. } => "ignored",
+        EventKind::Late { .. } => "late",
+        EventKind::Refused { .. } => "refused",
+        EventKind::Lost { .. } => "lost",
+        EventKind::Opened { .. } => "opened",
+        EventKind::HalfOpen => "half-open",
+        EventKind::Closed => "closed",
+        EventKind::Reset => "reset",
+        EventKind::Tripped { .. } => "tripped",
+        EventKind::Held { .. } => "held",
+        EventKind::Released => "released",
+    }
+}
+
+/// An event as a line for people, newline included.
+pub fn line(record: &Record, event: &Event) -> String {
+    let at = wall_time(&record.clock, record.clock.time());
+    let told = told(record, event);
+    format!("{at}  {:9}  {told}", word(&event.kind)).trim_end().to_owned() + "\n"
+}
+
+fn told(record: &Record, event: &Event) -> String {
+    let now = record.clock.time();
+    let because =
+        |reason: &Option<String>| reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    match &event.kind {
+        EventKind::Ended { run, .. } => facts(run),
+        EventKind::Late { outcome, run } => {
+            format!("{}; {outcome}, of generation {}", facts(run), event.generation)
+        }
+        EventKind::Refused { why, count, .. } if *count == 1 => why.word().to_owned(),
+        EventKind::Refused { why, count, .. } => format!("{count} times: {}", why.word()),
+        EventKind::Lost { since, pid } => {
+            format!("brk {pid}, probing for {}, is gone", words::took(now.since(*since)))
+        }
+        EventKind::Opened { why, retry_at } => {
+            format!("after {}; next try after {}", words::opened_by(why), words::wait(retry_at.since(now)))
+        }
+        EventKind::Tripped { reason, retry_at } => {
+            format!("for {}{}", words::wait(retry_at.since(now)), because(reason))
+        }
+        EventKind::Held { hold } => {
+            let until =
+                hold.until.map(|until| format!(" for {}", words::wait(until.since(now)))).unwrap_or_default();
+            format!("{}{until}{}", hold.hold.word(), because(&hold.reason))
+        }
+        EventKind::HalfOpen | EventKind::Closed | EventKind::Reset | EventKind::Released => String::new(),
+    }
+}
+
+fn facts(run: &Run) -> String {
+    let mut text = format!("{} after {}", words::ending(&run.ending), words::took(run.duration));
+    for (holds, word) in
+        [(run.slow, "slow"), (run.probe && !run.check, "probe"), (run.check, "probe's check")]
+    {
+        if holds {
+            text.push_str(", ");
+            text.push_str(word);
+        }
+    }
+    text
+}

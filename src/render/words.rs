@@ -1,0 +1,98 @@
+//! The words for what happened, for people.
+
+use crate::breaker::event::{HoldAs, OpenedBy, RefusedBy};
+use crate::breaker::outcome::{Ending, Status, Unstartable};
+use crate::breaker::time::{Millis, Timestamp};
+use crate::breaker::{Breaker, Refusal};
+use crate::signal;
+
+/// `exit 7`, `SIGKILL`, `timed out`.
+pub fn ending(ending: &Ending) -> String {
+    match ending {
+        Ending::Exited(code) => format!("exit {code}"),
+        Ending::Signaled(number) => signal::name(*number).into_owned(),
+        Ending::TimedOut(_) => "timed out".to_owned(),
+        Ending::Interrupted(None) => "interrupted".to_owned(),
+        Ending::Interrupted(Some(Status::Exited(code))) => format!("interrupted, exit {code}"),
+        Ending::Interrupted(Some(Status::Signaled(number))) => {
+            format!("interrupted, {}", signal::name(*number))
+        }
+        Ending::NotStarted(Unstartable::NotFound) => "not found".to_owned(),
+        Ending::NotStarted(Unstartable::NotExecutable) => "not executable".to_owned(),
+    }
+}
+
+/// Why it opened, to be read after "open after".
+pub fn opened_by(why: &OpenedBy) -> String {
+    match why {
+        OpenedBy::Streak { failures, last } => {
+            format!("{} (last: {})", counted(*failures, "failure"), ending(last))
+        }
+        OpenedBy::FailureRate { failures, total } => {
+            format!("{} in {}", counted(*failures, "failure"), counted(*total, "run"))
+        }
+        OpenedBy::SlowRate { slow, total } => format!("{} in {total}", counted(*slow, "slow run")),
+        OpenedBy::TripOn { last } => format!("an ending that opens at once ({})", ending(last)),
+        OpenedBy::Probe { failures: 1, last } => format!("a failed probe (last: {})", ending(last)),
+        OpenedBy::Probe { failures, last } => format!("{failures} failed probes (last: {})", ending(last)),
+        OpenedBy::Operator { reason: None } => "a trip by hand".to_owned(),
+        OpenedBy::Operator { reason: Some(reason) } => format!("a trip by hand ({reason})"),
+    }
+}
+
+/// Why a run is refused and when to come back.
+pub fn refusal(breaker: &Breaker, refusal: &Refusal, now: Timestamp) -> String {
+    let why = match refusal.why {
+        RefusedBy::Open => {
+            let why =
+                breaker.phase.opening().map_or_else(|| "open".to_owned(), |opening| opened_by(&opening.why));
+            format!("open after {why}")
+        }
+        RefusedBy::Probing => {
+            let pids: Vec<_> = breaker.probes.iter().map(|probe| probe.pid.to_string()).collect();
+            format!("half-open, and being probed (by brk {})", pids.join(", "))
+        }
+        RefusedBy::Held => {
+            let reason = breaker.hold.as_ref().and_then(|hold| hold.reason.as_deref());
+            reason.map_or_else(|| "held open".to_owned(), |reason| format!("held open ({reason})"))
+        }
+        RefusedBy::Busy => "busy".to_owned(),
+    };
+    let when = match (refusal.why, refusal.retry_at) {
+        (RefusedBy::Open, Some(at)) => format!("next try in {}", wait(at.since(now))),
+        (RefusedBy::Held, Some(at)) => format!("for another {}", wait(at.since(now))),
+        (RefusedBy::Held, None) => "until 'brk release'".to_owned(),
+        (RefusedBy::Probing, _) => "next try when the probe has ended".to_owned(),
+        (RefusedBy::Busy | RefusedBy::Open, _) => "next try when a run has ended".to_owned(),
+    };
+    format!("{why}; {when}")
+}
+
+/// A wait as people count it: whole seconds, rounded up, and milliseconds only below one.
+pub fn wait(length: Millis) -> String {
+    if length < Millis(1_000) {
+        length.to_string()
+    } else {
+        Millis(length.0.div_ceil(1_000).saturating_mul(1_000)).to_string()
+    }
+}
+
+/// How long something took.
+pub fn took(length: Millis) -> String {
+    match length.0 {
+        0..1_000 => format!("{}ms", length.0),
+        1_000..60_000 => format!("{:.1}s", length.0 as f64 / 1_000.0),
+        _ => Millis(length.0 / 1_000 * 1_000).to_string(),
+    }
+}
+
+pub fn hold(hold: HoldAs) -> &'static str {
+    match hold {
+        HoldAs::Open => "held open",
+        HoldAs::Closed => "held closed",
+    }
+}
+
+pub fn counted(count: u32, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

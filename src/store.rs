@@ -1,0 +1,174 @@
+//! Where breakers are remembered. A store gives mutual exclusion, memory and the time; what a run or an operator does
+//! to a breaker is the caller's, as a function that is handed in and may be called more than once.
+
+pub mod file;
+pub mod journal;
+pub mod place;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::breaker::policy::Policy;
+use crate::breaker::time::{Clock, Reading, Timestamp};
+use crate::breaker::{Breaker, Probe};
+use crate::name::Name;
+
+use journal::Record;
+use place::Place;
+
+/// What a store needs of the machine that it runs on.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    pub clocks: fn() -> Reading,
+    /// Any number, every time another.
+    pub random: fn() -> u64,
+}
+
+/// What to do about a name without a breaker.
+#[derive(Clone, Copy, Debug)]
+pub enum Unknown<'a> {
+    /// Make one with this policy.
+    Create(&'a Policy),
+    Leave,
+}
+
+/// What an update left behind.
+#[derive(Debug)]
+pub struct Updated {
+    pub breaker: Breaker,
+    pub clock: Clock,
+    /// The place of the probe that the update began, held until it is dropped.
+    pub place: Option<Place>,
+    /// For standard error: what was amiss, and has been dealt with.
+    pub warnings: Vec<String>,
+}
+
+/// A breaker as it can be read at one moment, without a lock.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub breaker: Breaker,
+    pub clock: Clock,
+    /// The probes of the breaker that are alive indeed.
+    pub alive: Vec<LiveProbe>,
+}
+
+#[derive(Clone, Debug)]
+pub struct LiveProbe {
+    pub probe: Probe,
+    pub command_pid: Option<u32>,
+    /// What is left of a probe whose `brk` is dead.
+    pub survivors: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+pub enum StoreError {
+    /// No state directory is named, and there is no home to put one into.
+    NoDirectory,
+    Io {
+        doing: &'static str,
+        path: PathBuf,
+        source: Arc<io::Error>,
+    },
+    /// Another process kept the lock for too long.
+    Busy {
+        path: PathBuf,
+    },
+    /// Written by a newer program.
+    Newer {
+        path: PathBuf,
+        version: u32,
+    },
+    /// Something else stands where a file of ours should be.
+    NotAFile {
+        path: PathBuf,
+    },
+    /// Readable as a file, but no record in it can be.
+    Damaged {
+        path: PathBuf,
+    },
+}
+
+pub trait Store {
+    /// One step of a breaker under mutual exclusion: read, change, write what happened. `None`: unknown, and left so.
+    fn update(
+        &self,
+        name: &Name,
+        unknown: Unknown,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp),
+    ) -> Result<Option<Updated>, StoreError>;
+
+    /// The breaker as it is now. Writes nothing and needs no lock.
+    fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError>;
+
+    /// What is kept of the past, oldest first.
+    fn history(&self, name: &Name) -> Result<Option<Vec<Record>>, StoreError>;
+
+    /// All names, sorted.
+    fn names(&self) -> Result<Vec<Name>, StoreError>;
+
+    /// Removes a breaker and its history; says whether there was one.
+    fn forget(&self, name: &Name) -> Result<bool, StoreError>;
+}
+
+impl Snapshot {
+    pub fn now(&self) -> Timestamp {
+        self.clock.time()
+    }
+
+    /// The breaker as the next update would find it: without the probes that are gone.
+    pub fn settled(&self) -> Breaker {
+        let mut breaker = self.breaker.clone();
+        let alive = |probe: &Probe| self.alive.iter().any(|live| live.probe == *probe);
+        for probe in self.breaker.probes.iter().filter(|probe| !alive(probe)) {
+            breaker.lose(probe.place, probe.generation);
+        }
+        breaker
+    }
+}
+
+impl StoreError {
+    pub fn io(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
+        StoreError::Io { doing, path: path.to_owned(), source: Arc::new(source) }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::NoDirectory => {
+                write!(
+                    f,
+                    "no state directory: neither HOME nor a home in the password database; name one by --state-dir"
+                )
+            }
+            StoreError::Io { doing, path, source } => {
+                write!(f, "cannot {doing} {}: {source}", path.display())
+            }
+            StoreError::Busy { path } => {
+                write!(
+                    f,
+                    "{} has been locked by another process for 5s; who holds it: fuser {0}",
+                    path.display()
+                )
+            }
+            StoreError::Newer { path, version } => {
+                write!(
+                    f,
+                    "{} has format version {version}, and this brk reads version {}; install a newer brk",
+                    path.display(),
+                    journal::VERSION
+                )
+            }
+            StoreError::NotAFile { path } => {
+                write!(f, "{} is not a regular file; move it away", path.display())
+            }
+            StoreError::Damaged { path } => {
+                write!(f, "no record of {} can be read; the next run will set it aside", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}

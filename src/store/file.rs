@@ -1,0 +1,425 @@
+//! The store of one host: a directory with a few files for each breaker.
+//!
+//!     NAME.lock         never removed or renamed; locked for as long as one update takes
+//!     NAME.journal      the state and the history
+//!     NAME.probe-K      the place of probe K: a new file each time, made under the lock
+//!     NAME.slot-K       the place of one of the runs of `--max-concurrent`
+//!     NAME.corrupt-T    a journal that could not be read, set aside
+//!
+//! The lock is held for microseconds and never while a command runs. Reading takes no lock: a journal is replaced as
+//! a whole, grows by whole lines, and its only line that is ever rewritten carries a checksum.
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fd_lock::{RwLock, RwLockWriteGuard};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::journal::{self, Newest, Record, Tail};
+use super::place::{self, Occupant, Place};
+use super::{LiveProbe, Machine, Snapshot, Store, StoreError, Unknown, Updated};
+use crate::breaker::time::{Clock, Timestamp};
+use crate::breaker::{Breaker, Probe};
+use crate::name::Name;
+
+/// How long to wait for the lock: attempts, and the pause after each.
+const LOCK_ATTEMPTS: u32 = 2_500;
+const LOCK_PAUSE: Duration = Duration::from_millis(2);
+
+const JOURNAL: &str = ".journal";
+
+#[derive(Clone, Debug)]
+pub struct FileStore {
+    dir: PathBuf,
+    machine: Machine,
+}
+
+/// The files of one breaker.
+struct Files<'a> {
+    dir: &'a Path,
+    stem: String,
+}
+
+/// A journal that is open for writing, under the lock.
+struct Journal {
+    file: File,
+    newest: Option<Box<Newest>>,
+}
+
+impl FileStore {
+    pub fn new(dir: PathBuf, machine: Machine) -> FileStore {
+        FileStore { dir, machine }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Takes one of `count` places for runs at once; `None`: all are taken.
+    pub fn take_slot(&self, name: &Name, count: u32) -> Result<Option<Place>, StoreError> {
+        self.make_dir()?;
+        let files = self.files(name);
+        let first = files.path(".slot-0");
+        place::take_slot(count, |number| {
+            let path = files.path(&format!(".slot-{number}"));
+            let file = open(&path, OFlags::RDWR | OFlags::CREATE).map_err(io::Error::other)?;
+            Ok((file, path))
+        })
+        .map_err(|source| StoreError::io("lock", &first, source))
+    }
+
+    fn files(&self, name: &Name) -> Files<'_> {
+        Files { dir: &self.dir, stem: name.encoded() }
+    }
+
+    fn make_dir(&self) -> Result<(), StoreError> {
+        if self.dir.is_dir() {
+            return Ok(());
+        }
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
+        made.map_err(|source| StoreError::io("make the state directory", &self.dir, source))
+    }
+
+    /// Loses the probes whose places are free, and ends those that have outlived a dead `brk` and their own deadline.
+    fn bury(&self, files: &Files, breaker: &mut Breaker, now: Timestamp, warnings: &mut Vec<String>) {
+        for probe in breaker.probes.clone() {
+            let path = files.probe(&probe);
+            let overdue = probe.deadline.is_some_and(|deadline| now >= deadline);
+            match occupant(&path) {
+                Ok(Occupant::Nobody) => breaker.lose(probe.place, probe.generation),
+                Ok(Occupant::Survivors(holder, survivors)) if overdue => {
+                    place::evict(&path, &holder, &survivors);
+                    if !matches!(occupant(&path), Ok(Occupant::Nobody)) {
+                        warnings.push(format!(
+                            "a probe of a killed brk is past its deadline and cannot be ended (processes {survivors:?}); its place is taken over"
+                        ));
+                    }
+                    breaker.lose(probe.place, probe.generation);
+                }
+                Ok(Occupant::Holder(_) | Occupant::Survivors(..)) => {}
+                Err(error) => warnings.push(error.to_string()),
+            }
+        }
+    }
+
+    /// Takes the place of the probe that a step began, if it began one.
+    fn claim(&self, files: &Files, before: &[Probe], breaker: &Breaker) -> Result<Option<Place>, StoreError> {
+        let Some(probe) = breaker.probes.iter().find(|probe| !before.contains(probe)) else {
+            return Ok(None);
+        };
+        let path = files.probe(probe);
+        // A file of its own each time: what an operator's reset left locked must not keep the next probe out.
+        remove(&path)?;
+        let file = open(&path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
+        let taken = Place::take(file).map_err(|source| StoreError::io("lock", &path, source))?;
+        taken.map(Some).ok_or(StoreError::Busy { path })
+    }
+
+    /// Opens the journal and reads its end; what cannot be read at all is set aside.
+    fn open_journal(
+        &self,
+        files: &Files,
+        unknown: Unknown,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Journal>, StoreError> {
+        let path = files.path(JOURNAL);
+        let create = match unknown {
+            Unknown::Create(_) => OFlags::CREATE,
+            Unknown::Leave => OFlags::empty(),
+        };
+        let Some(file) = existing(open(&path, OFlags::RDWR | create))? else {
+            return Ok(None);
+        };
+        match journal::tail(&file).map_err(|source| StoreError::io("read", &path, source))? {
+            Tail::Empty => Ok(Some(Journal { file, newest: None })),
+            Tail::Found(newest) => Ok(Some(Journal { file, newest: Some(newest) })),
+            Tail::Newer(version) => Err(StoreError::Newer { path, version }),
+            Tail::Damaged => {
+                let aside = files.path(&format!(".corrupt-{}", (self.machine.clocks)().wall));
+                std::fs::rename(&path, &aside)
+                    .map_err(|source| StoreError::io("set aside", &path, source))?;
+                warnings.push(format!(
+                    "no record of {} can be read; it is set aside as {}, and the breaker starts closed",
+                    path.display(),
+                    aside.display()
+                ));
+                self.open_journal(files, unknown, warnings)
+            }
+        }
+    }
+
+    /// Writes what a step did. A change of generation is on the disk when this returns.
+    fn write(&self, files: &Files, journal: &Journal, record: Record) -> io::Result<()> {
+        let before = journal.newest.as_deref();
+        let lasting = before.map_or(0, |newest| newest.record.state.generation) != record.state.generation;
+        let mut file = &journal.file;
+        let compacted;
+        if let Some(newest) = before
+            && journal::is_full(newest)
+        {
+            compacted = compact(files, file, newest)?;
+            file = &compacted.0;
+            journal::write(file, Some(&compacted.1), record)?;
+        } else {
+            journal::write(file, before, record)?;
+        }
+        if lasting {
+            file.sync_data()?;
+            File::open(files.dir)?.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+impl Store for FileStore {
+    fn update(
+        &self,
+        name: &Name,
+        unknown: Unknown,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp),
+    ) -> Result<Option<Updated>, StoreError> {
+        if let Unknown::Create(_) = unknown {
+            self.make_dir()?;
+        } else if !self.dir.is_dir() {
+            return Ok(None);
+        }
+        let files = self.files(name);
+        let path = files.path(JOURNAL);
+        let mut warnings = Vec::new();
+        let lock_path = files.path(".lock");
+        let mut lock = RwLock::new(open(&lock_path, OFlags::RDWR | OFlags::CREATE)?);
+        let _guard = acquire(&mut lock, &lock_path)?;
+
+        let Some(journal) = self.open_journal(&files, unknown, &mut warnings)? else {
+            return Ok(None);
+        };
+        let reading = (self.machine.clocks)();
+        let (clock, mut breaker) = match (&journal.newest, unknown) {
+            (Some(newest), _) => (newest.record.clock.advanced(reading), newest.record.state.clone()),
+            (None, Unknown::Create(policy)) => {
+                let clock = Clock::new(reading);
+                (clock, Breaker::new((self.machine.random)(), policy.clone(), clock.time()))
+            }
+            (None, Unknown::Leave) => return Ok(None),
+        };
+        self.bury(&files, &mut breaker, clock.time(), &mut warnings);
+        let probes = breaker.probes.clone();
+        step(&mut breaker, clock.time());
+        let events = breaker.take_events();
+        let place = self.claim(&files, &probes, &breaker)?;
+        if !events.is_empty() || journal.newest.is_none() {
+            let record = Record { v: journal::VERSION, clock, events, state: breaker.clone() };
+            self.write(&files, &journal, record)
+                .map_err(|source| StoreError::io("write to", &path, source))?;
+        }
+        Ok(Some(Updated { breaker, clock, place, warnings }))
+    }
+
+    fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
+        let files = self.files(name);
+        let path = files.path(JOURNAL);
+        let Some(file) = existing(open(&path, OFlags::RDONLY))? else {
+            return Ok(None);
+        };
+        let tail = journal::tail(&file).map_err(|source| StoreError::io("read", &path, source))?;
+        let record = match tail {
+            Tail::Empty => return Ok(None),
+            Tail::Found(newest) => newest.record,
+            Tail::Newer(version) => return Err(StoreError::Newer { path, version }),
+            Tail::Damaged => return Err(StoreError::Damaged { path }),
+        };
+        let alive = record.state.probes.iter().filter_map(|probe| {
+            let (holder, survivors) = match occupant(&files.probe(probe)) {
+                Ok(Occupant::Nobody) => return None,
+                Ok(Occupant::Holder(holder)) => (holder, Vec::new()),
+                Ok(Occupant::Survivors(holder, survivors)) => (holder, survivors),
+                // What cannot be looked at is taken for alive, as an update would.
+                Err(_) => (place::Holder::default(), Vec::new()),
+            };
+            Some(LiveProbe { probe: probe.clone(), command_pid: holder.command, survivors })
+        });
+        let alive = alive.collect();
+        let clock = record.clock.advanced((self.machine.clocks)());
+        Ok(Some(Snapshot { breaker: record.state, clock, alive }))
+    }
+
+    fn history(&self, name: &Name) -> Result<Option<Vec<Record>>, StoreError> {
+        let path = self.files(name).path(JOURNAL);
+        let Some(file) = existing(open(&path, OFlags::RDONLY))? else {
+            return Ok(None);
+        };
+        let records = journal::records(&file).map_err(|source| StoreError::io("read", &path, source))?;
+        Ok((!records.is_empty()).then_some(records))
+    }
+
+    fn names(&self) -> Result<Vec<Name>, StoreError> {
+        let failed = |source| StoreError::io("list", &self.dir, source);
+        let entries = match std::fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let file_name = entry.map_err(failed)?.file_name();
+            names.extend(file_name.to_str().and_then(|name| Name::decoded(name.strip_suffix(JOURNAL)?)));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn forget(&self, name: &Name) -> Result<bool, StoreError> {
+        let files = self.files(name);
+        if existing(open(&files.path(JOURNAL), OFlags::RDONLY))?.is_none() {
+            return Ok(false);
+        }
+        let lock_path = files.path(".lock");
+        let mut lock = RwLock::new(open(&lock_path, OFlags::RDWR | OFlags::CREATE)?);
+        let _guard = acquire(&mut lock, &lock_path)?;
+        // The journal last: until it is gone the breaker is there, and forgetting can be done again.
+        for path in files.others()? {
+            remove(&path)?;
+        }
+        remove(&files.path(JOURNAL))?;
+        Ok(true)
+    }
+}
+
+impl Files<'_> {
+    fn path(&self, suffix: &str) -> PathBuf {
+        self.dir.join(format!("{}{suffix}", self.stem))
+    }
+
+    fn probe(&self, probe: &Probe) -> PathBuf {
+        self.path(&format!(".probe-{}", probe.place))
+    }
+
+    /// Every file of this breaker but its lock and its journal.
+    fn others(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let failed = |source| StoreError::io("list", self.dir, source);
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(self.dir).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let is_ours =
+                entry.file_name().to_str().and_then(|name| name.strip_prefix(&self.stem)).is_some_and(
+                    |suffix| {
+                        [".probe-", ".slot-", ".corrupt-", ".new-"].iter().any(|kind| {
+                            suffix
+                                .strip_prefix(kind)
+                                .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+                        })
+                    },
+                );
+            if is_ours {
+                paths.push(entry.path());
+            }
+        }
+        Ok(paths)
+    }
+}
+
+/// Writes the newest lines into a new file and renames that over the journal; gives the new file and where it ends.
+fn compact(files: &Files, old: &File, newest: &Newest) -> io::Result<(File, Newest)> {
+    // Under the lock, so a file of this name is what a crash left.
+    let path = files.path(&format!(".new-{}", std::process::id()));
+    for stale in files.others().map_err(io::Error::other)? {
+        if stale.extension().is_some_and(|suffix| suffix.to_string_lossy().starts_with("new-")) {
+            let _ = std::fs::remove_file(stale);
+        }
+    }
+    let new = open(&path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL).map_err(io::Error::other)?;
+    let lines = journal::newest_lines(old, newest)?;
+    let renamed = io::Write::write_all(&mut &new, &lines)
+        .and_then(|()| new.sync_data())
+        .and_then(|()| std::fs::rename(&path, files.path(JOURNAL)));
+    if let Err(error) = renamed {
+        let _ = std::fs::remove_file(&path);
+        return Err(error);
+    }
+    match journal::tail(&new)? {
+        Tail::Found(newest) => Ok((new, *newest)),
+        _ => Err(io::Error::other("a compacted journal cannot be read back")),
+    }
+}
+
+fn occupant(path: &Path) -> Result<Occupant, StoreError> {
+    let Some(file) = existing(open(path, OFlags::RDONLY))? else {
+        return Ok(Occupant::Nobody);
+    };
+    place::look(&file, path).map_err(|source| StoreError::io("look at", path, source))
+}
+
+/// Opens a regular file of ours, following no symbolic link and waiting for nothing. A new one is for its owner
+/// alone, or for the group where the directory says that a group shares it.
+fn open(path: &Path, flags: OFlags) -> Result<File, StoreError> {
+    let failed = |source| StoreError::io("open", path, source);
+    let guarded = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let open =
+        |flags: OFlags| rustix::fs::open(path, flags | guarded, rustix::fs::Mode::from_raw_mode(0o600));
+    let mut created = flags.contains(OFlags::EXCL);
+    let opened = match open(if created { flags } else { flags - OFlags::CREATE }) {
+        Err(Errno::NOENT) if flags.contains(OFlags::CREATE) => {
+            created = true;
+            open(flags)
+        }
+        other => other,
+    };
+    let file = match opened {
+        Ok(fd) => File::from(fd),
+        Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => {
+            return Err(StoreError::NotAFile { path: path.to_owned() });
+        }
+        Err(error) => return Err(failed(error.into())),
+    };
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(StoreError::NotAFile { path: path.to_owned() });
+    }
+    if created && is_shared_by_group(path) {
+        // The umask has taken the group's right to write away.
+        file.set_permissions(Permissions::from_mode(0o660)).map_err(failed)?;
+    }
+    Ok(file)
+}
+
+fn is_shared_by_group(path: &Path) -> bool {
+    const SETGID_AND_GROUP_WRITE: u32 = 0o2020;
+    let dir = path.parent().and_then(|dir| std::fs::metadata(dir).ok());
+    dir.is_some_and(|dir| dir.mode() & SETGID_AND_GROUP_WRITE == SETGID_AND_GROUP_WRITE)
+}
+
+fn existing(opened: Result<File, StoreError>) -> Result<Option<File>, StoreError> {
+    match opened {
+        Ok(file) => Ok(Some(file)),
+        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match std::fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(StoreError::io("remove", path, source))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn acquire<'a>(lock: &'a mut RwLock<File>, path: &Path) -> Result<RwLockWriteGuard<'a, File>, StoreError> {
+    let mut attempts = 0;
+    // Locked is locked: the guard is made once more below, for a loop cannot give away what it borrows each time.
+    while let Err(error) = lock.try_write().map(std::mem::forget) {
+        if error.kind() != io::ErrorKind::WouldBlock {
+            return Err(StoreError::io("lock", path, error));
+        }
+        attempts += 1;
+        if attempts == LOCK_ATTEMPTS {
+            return Err(StoreError::Busy { path: path.to_owned() });
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
+    lock.try_write().map_err(|error| StoreError::io("lock", path, error))
+}

@@ -1,0 +1,248 @@
+//! The journal of one breaker: JSON Lines, each holding what happened and the whole state after it. The newest whole
+//! record is the state; the records are the history.
+//!
+//! A record ends with a checksum of all that stands before it, then a newline. Durability by cases, on a file system
+//! that may write a record's bytes in any order and stop anywhere, but leaves bytes alone that were not written to:
+//! - a crash while a record is appended leaves a torn last line. It is not read, and cut off by the next writer:
+//!   only the record being written is lost.
+//! - a crash while the last refusal is rewritten in place leaves a line whose checksum is wrong. The record before
+//!   it is the state: the count of those refusals is lost, and nothing else, for refusals move nothing.
+//! - a crash while the journal is compacted leaves the old file or the new one, for the new one is synced before it
+//!   is renamed over the old.
+//!
+//! Not here: locks, paths, and who may write (`file`).
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::breaker::Breaker;
+use crate::breaker::event::{Event, EventKind};
+use crate::breaker::time::Clock;
+
+/// The format that this program writes.
+pub const VERSION: u32 = 1;
+
+/// A journal that would grow beyond this is compacted, in bytes.
+pub const COMPACT_AT: u64 = 1 << 20;
+
+/// What a compaction keeps of the newest records, in bytes.
+const KEEP: u64 = COMPACT_AT / 2;
+
+/// One read of this size holds the newest record, unless its window is large.
+const TAIL: u64 = 8 << 10;
+
+const CHECKSUM: &[u8] = b",\"crc\":\"";
+
+/// `00000000"}` after the key.
+const CHECKSUM_LEN: usize = CHECKSUM.len() + 8 + 2;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub v: u32,
+    /// The breaker's time of the record, and the clocks that it was read from.
+    pub clock: Clock,
+    pub events: Vec<Event>,
+    pub state: Breaker,
+}
+
+/// What the end of a journal says.
+#[derive(Debug)]
+pub enum Tail {
+    /// No record was ever completed.
+    Empty,
+    Found(Box<Newest>),
+    /// There is something, and nothing of it can be read.
+    Damaged,
+    /// Written by a newer program.
+    Newer(u32),
+}
+
+/// The newest whole record, and where it stands.
+#[derive(Debug)]
+pub struct Newest {
+    pub record: Record,
+    /// Where its line starts and ends, newline included.
+    span: (u64, u64),
+    /// Where the next line goes; what stands behind it is torn.
+    end: u64,
+}
+
+enum Line {
+    Whole(Box<Record>),
+    Newer(u32),
+    Broken,
+}
+
+impl Record {
+    /// The record as a line.
+    fn encode(&self) -> io::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        line.pop();
+        let sum = crc32fast::hash(&line);
+        line.extend_from_slice(CHECKSUM);
+        line.extend_from_slice(format!("{sum:08x}\"}}\n").as_bytes());
+        Ok(line)
+    }
+
+    /// The refusals that this record counts, where that is all it tells.
+    fn refusals(&self) -> Option<&Event> {
+        match self.events.as_slice() {
+            [event] if matches!(event.kind, EventKind::Refused { .. }) => Some(event),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the state from the end of the journal.
+pub fn tail(file: &File) -> io::Result<Tail> {
+    let len = file.metadata()?.len();
+    let mut size = TAIL;
+    loop {
+        let start = len.saturating_sub(size);
+        let bytes = read_at(file, start, len)?;
+        match newest(&bytes, start) {
+            Tail::Damaged if start > 0 => size = size.saturating_mul(8),
+            tail => return Ok(tail),
+        }
+    }
+}
+
+/// The newest whole record in the bytes of a journal from `start` to its end.
+fn newest(bytes: &[u8], start: u64) -> Tail {
+    let Some(last_newline) = bytes.iter().rposition(|&byte| byte == b'\n') else {
+        let torn = bytes.iter().zip(b"{\"v\":1,").all(|(found, expected)| found == expected);
+        return if start == 0 && torn { Tail::Empty } else { Tail::Damaged };
+    };
+    let end = last_newline + 1;
+    let mut line_end = end;
+    while line_end > 0 {
+        let line_start = bytes[..line_end - 1].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        match decode(&bytes[line_start..line_end]) {
+            Line::Whole(record) => {
+                let at = |offset: usize| start + offset as u64;
+                let span = (at(line_start), at(line_end));
+                return Tail::Found(Box::new(Newest { record: *record, span, end: at(end) }));
+            }
+            Line::Newer(version) => return Tail::Newer(version),
+            Line::Broken => line_end = line_start,
+        }
+    }
+    Tail::Damaged
+}
+
+/// All whole records, oldest first.
+pub fn records(file: &File) -> io::Result<Vec<Record>> {
+    let bytes = read_at(file, 0, file.metadata()?.len())?;
+    let lines = bytes.split_inclusive(|&byte| byte == b'\n').map(decode);
+    Ok(lines.filter_map(|line| if let Line::Whole(record) = line { Some(*record) } else { None }).collect())
+}
+
+/// Whether what has been read before can still be there: a journal only grows, but for a compaction.
+pub fn write(file: &File, before: Option<&Newest>, mut record: Record) -> io::Result<()> {
+    if let Some(newest) = before
+        && newest.span.1 == newest.end
+        && let Some(line) = merged(newest, &mut record)?
+    {
+        return file.write_all_at(&line, newest.span.0);
+    }
+    let line = record.encode()?;
+    let end = before.map_or(0, |newest| newest.end);
+    let len = file.metadata()?.len();
+    if len != end {
+        file.set_len(end)?;
+    }
+    file.write_all_at(&line, end)
+}
+
+/// Whether another record would make the journal too long.
+pub fn is_full(newest: &Newest) -> bool {
+    newest.end >= COMPACT_AT
+}
+
+/// The newest lines of a journal, as many as a compaction keeps; at least the newest whole record.
+pub fn newest_lines(file: &File, newest: &Newest) -> io::Result<Vec<u8>> {
+    let start = newest.end.saturating_sub(KEEP).min(newest.span.0);
+    let bytes = read_at(file, start, newest.end)?;
+    let cut = if start == 0 || start == newest.span.0 {
+        0
+    } else {
+        bytes.iter().position(|&byte| byte == b'\n').map_or(0, |at| at + 1)
+    };
+    Ok(bytes[cut..].to_vec())
+}
+
+/// The line that counts one more of the refusals that the newest record tells of, if `record` is just that. It is no
+/// shorter than the line that it replaces.
+fn merged(newest: &Newest, record: &mut Record) -> io::Result<Option<Vec<u8>>> {
+    let (Some(before), Some(after)) = (newest.record.refusals(), record.refusals()) else {
+        return Ok(None);
+    };
+    let (EventKind::Refused { why, count, .. }, EventKind::Refused { why: same, .. }) =
+        (&before.kind, &after.kind)
+    else {
+        return Ok(None);
+    };
+    if why != same || before.generation != after.generation {
+        return Ok(None);
+    }
+    let total = count.saturating_add(1);
+    for event in &mut record.events {
+        if let EventKind::Refused { count, .. } = &mut event.kind {
+            *count = total;
+        }
+    }
+    let mut line = record.encode()?;
+    let old = (newest.span.1 - newest.span.0) as usize;
+    if line.len() < old {
+        line.pop();
+        line.resize(old - 1, b' ');
+        line.push(b'\n');
+    }
+    Ok(Some(line))
+}
+
+fn decode(line: &[u8]) -> Line {
+    let Some(text) = line.strip_suffix(b"\n").map(<[u8]>::trim_ascii_end) else {
+        return Line::Broken;
+    };
+    let whole = text.len() > CHECKSUM_LEN && {
+        let (body, seal) = text.split_at(text.len() - CHECKSUM_LEN);
+        let sum = format!("{:08x}\"}}", crc32fast::hash(body));
+        seal.strip_prefix(CHECKSUM) == Some(sum.as_bytes())
+    };
+    if whole
+        && let Ok(record) = serde_json::from_slice::<Record>(text)
+        && record.v == VERSION
+    {
+        return Line::Whole(Box::new(record));
+    }
+    match serde_json::from_slice::<Versioned>(text) {
+        Ok(Versioned { v }) if v > VERSION => Line::Newer(v),
+        _ => Line::Broken,
+    }
+}
+
+/// All that a record of a later format is trusted to have.
+#[derive(Deserialize)]
+struct Versioned {
+    v: u32,
+}
+
+fn read_at(file: &File, start: u64, end: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], start + filled as u64) {
+            // Compacted by another while we read without the lock: what is there is all there is.
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}

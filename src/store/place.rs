@@ -1,0 +1,166 @@
+//! Places: files whose locks say who is alive.
+//!
+//! A place is taken by a `flock` on an open file description that the command inherits. While `brk` lives it gives the
+//! place back itself; when `brk` is killed the lock stays with whatever is left of the command and falls with the last
+//! of it, by the operating system and without anybody's help. A daemon that the command leaves behind after a normal
+//! end does not keep the place, for `brk` unlocks the description itself.
+//!
+//! Probes have places (which, the breaker's state says), and so have the runs of `--max-concurrent`.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use serde::{Deserialize, Serialize};
+
+use crate::procfs;
+
+/// Descriptors that the command inherits are put this high, out of the way of scripts that number their own.
+const HIGH_FD: i32 = 200;
+
+/// A place that this process holds until it is dropped.
+#[derive(Debug)]
+pub struct Place {
+    file: File,
+    holder: Holder,
+}
+
+/// Who holds a place, for those who look at it. The lock is the truth; this is its legend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    pub pid: u32,
+    pub started: Option<u64>,
+    pub command: Option<u32>,
+    pub command_started: Option<u64>,
+}
+
+/// What can be seen of a place from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Occupant {
+    Nobody,
+    /// The `brk` that took it is alive.
+    Holder(Holder),
+    /// The `brk` that took it is dead or lives in another namespace, and these processes hold the place, as far as we
+    /// may look.
+    Survivors(Holder, Vec<u32>),
+}
+
+impl Place {
+    /// Locks an open file as a place, without waiting. `None`: another holds it.
+    pub fn take(file: File) -> io::Result<Option<Place>> {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        // Shares the description, and with it the lock.
+        let file = match fcntl_dupfd_cloexec(&file, HIGH_FD) {
+            Ok(high) => File::from(high),
+            // A low limit on open files; the number is a courtesy.
+            Err(_) => file,
+        };
+        let pid = std::process::id();
+        let holder = Holder { pid, started: procfs::start_time(pid), ..Holder::default() };
+        let place = Place { file, holder };
+        place.write_legend()?;
+        Ok(Some(place))
+    }
+
+    /// Notes the command that was started in this place. Best effort: the lock is what counts.
+    pub fn note_command(&mut self, pid: u32) {
+        self.holder.command = Some(pid);
+        self.holder.command_started = procfs::start_time(pid);
+        let _ = self.write_legend();
+    }
+
+    fn write_legend(&self) -> io::Result<()> {
+        let mut text = serde_json::to_vec(&self.holder)?;
+        text.push(b'\n');
+        self.file.write_all_at(&text, 0)?;
+        self.file.set_len(text.len() as u64)
+    }
+}
+
+impl AsFd for Place {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Closing is not enough: the command's background children share the description.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+impl Holder {
+    fn is_alive(&self) -> bool {
+        self.started.is_some_and(|started| procfs::is_alive(self.pid, started))
+    }
+
+    fn read(file: &File) -> Holder {
+        let mut bytes = [0; 512];
+        let len = file.read_at(&mut bytes, 0).unwrap_or(0);
+        serde_json::from_slice(&bytes[..len]).unwrap_or_default()
+    }
+}
+
+/// Looks who is in a place, given its open file. A reader that tests the lock holds a shared one for an instant; the
+/// look is repeated where that could be mistaken for a survivor.
+pub fn look(file: &File, path: &Path) -> io::Result<Occupant> {
+    for attempt in 0.. {
+        match flock(file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => {
+                flock(file, FlockOperation::Unlock)?;
+                return Ok(Occupant::Nobody);
+            }
+            Err(Errno::WOULDBLOCK) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let holder = Holder::read(file);
+        if holder.is_alive() {
+            return Ok(Occupant::Holder(holder));
+        }
+        if attempt >= 3 {
+            return Ok(Occupant::Survivors(holder, procfs::holders(path)));
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    unreachable!("the loop ends by returning")
+}
+
+/// Ends what is left of a dead probe, and waits for it for a moment.
+pub fn evict(path: &Path, holder: &Holder, survivors: &[u32]) {
+    let command =
+        holder.command.filter(|&pid| holder.command_started.is_some_and(|at| procfs::is_alive(pid, at)));
+    let mut targets = survivors.to_vec();
+    targets.extend(command.filter(|pid| !survivors.contains(pid)));
+    procfs::end(&targets, Duration::from_secs(1), |pid| {
+        Some(pid) == command && holder.command_started.is_some_and(|at| procfs::is_alive(pid, at))
+            || procfs::holders(path).contains(&pid)
+    });
+}
+
+/// Takes one of `count` places for runs at once; `None`: all are taken.
+pub fn take_slot(count: u32, open: impl Fn(u32) -> io::Result<(File, PathBuf)>) -> io::Result<Option<Place>> {
+    for number in 0..count {
+        let (file, path) = open(number)?;
+        let Some(place) = Place::take(file)? else {
+            continue;
+        };
+        // Forgetting a breaker removes its files: a lock on one that has lost its name keeps nobody out.
+        let held = place.file.metadata()?;
+        let named = std::fs::symlink_metadata(&path);
+        if named.is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())) {
+            return Ok(Some(place));
+        }
+        return take_slot(count, open);
+    }
+    Ok(None)
+}
