@@ -2,17 +2,21 @@
 
 mod check;
 mod completions;
+mod explain;
 mod forget;
 mod history;
 mod hold;
 mod man;
+mod metrics;
 mod profiles;
 mod release;
 mod reset;
 mod run;
 mod select;
 mod status;
+mod told;
 mod trip;
+mod watch;
 
 use crate::cli::{Cli, Verb};
 use crate::env::Env;
@@ -30,6 +34,8 @@ pub fn dispatch(cli: Cli, env: &Env) -> Result<Exit, Error> {
         Verb::Check(args) => check::run(&args, &world),
         Verb::Status(args) => status::run(&args, &world),
         Verb::History(args) => history::run(&args, &world),
+        Verb::Explain(args) => explain::run(&args, &world),
+        Verb::Metrics(args) => metrics::run(&args, &world),
         Verb::Reset(args) => reset::run(&args, &world),
         Verb::Trip(args) => trip::run(&args, &world),
         Verb::Hold(args) => hold::run(&args, &world),

@@ -66,7 +66,7 @@ fn verb(args: &[OsString]) -> Verbs {
     let mut words = args.iter().skip(1);
     while let Some(word) = words.next() {
         match word.to_str() {
-            Some("--state-dir" | "--config") => {
+            Some("--state-dir" | "--config" | "--color") => {
                 words.next();
             }
             Some("run") => return Verbs::Run,

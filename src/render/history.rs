@@ -1,13 +1,15 @@
 //! What happened to a breaker, an event a line.
 
+use anstyle::Style;
 use serde::Serialize;
 
+use super::strip::Mark;
+use super::style::{DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW, paint};
 use super::{wall_time, words};
 use crate::breaker::event::{Event, EventKind, Run};
 use crate::breaker::outcome::Outcome;
-use crate::breaker::time::{Millis, Timestamp};
+use crate::breaker::time::{Clock, Millis, Timestamp};
 use crate::signal;
-use crate::store::journal::Record;
 
 /// One event, as machines read it.
 #[derive(Serialize)]
@@ -43,16 +45,16 @@ struct Object<'a> {
 }
 
 /// An event as a JSON line, newline included.
-pub fn json(record: &Record, event: &Event) -> String {
-    let mut line = serde_json::to_string(&object(record, event)).expect("plain data becomes JSON");
+pub fn json(clock: &Clock, event: &Event) -> String {
+    let mut line = serde_json::to_string(&object(clock, event)).expect("plain data becomes JSON");
     line.push('\n');
     line
 }
 
-fn object<'a>(record: &Record, event: &'a Event) -> Object<'a> {
-    let time = |at: Timestamp| wall_time(&record.clock, at);
+fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
+    let time = |at: Timestamp| wall_time(clock, at);
     let mut object = Object {
-        at: time(record.clock.time()),
+        at: time(clock.time()),
         event: word(&event.kind),
         generation: event.generation,
         outcome: None,
@@ -124,23 +126,36 @@ pub fn word(kind: &EventKind) -> &'static str {
 }
 
 /// An event as a line for people, newline included.
-pub fn line(record: &Record, event: &Event) -> String {
-    let at = wall_time(&record.clock, record.clock.time());
-    let told = told(record, event);
-    format!("{at}  {:9}  {told}", word(&event.kind)).trim_end().to_owned() + "\n"
+pub fn line(clock: &Clock, event: &Event) -> String {
+    let at = wall_time(clock, clock.time());
+    let word = paint(style(&event.kind), &format!("{:9}", word(&event.kind)));
+    let mut line = format!("{}  {word}  {}", paint(DIM, &at), told(clock, event));
+    line.truncate(line.trim_end().len());
+    line + "\n"
 }
 
-fn told(record: &Record, event: &Event) -> String {
-    let now = record.clock.time();
-    let because =
-        |reason: &Option<String>| reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+fn style(kind: &EventKind) -> Style {
+    match kind {
+        EventKind::Opened { .. } | EventKind::Tripped { .. } => RED.bold(),
+        EventKind::HalfOpen => YELLOW.bold(),
+        EventKind::Closed | EventKind::Reset => GREEN.bold(),
+        EventKind::Held { .. } | EventKind::Released => MAGENTA.bold(),
+        EventKind::Refused { .. } => DIM,
+        ended => Mark::of(ended).map_or(PLAIN, Mark::style),
+    }
+}
+
+fn told(clock: &Clock, event: &Event) -> String {
+    let now = clock.time();
+    let because = |reason: &Option<String>| {
+        reason.as_ref().map(|reason| format!(" ({})", words::tame(reason))).unwrap_or_default()
+    };
     match &event.kind {
         EventKind::Ended { run, .. } => facts(run),
         EventKind::Late { outcome, run } => {
             format!("{}; {outcome}, of generation {}", facts(run), event.generation)
         }
-        EventKind::Refused { why, count, .. } if *count == 1 => why.word().to_owned(),
-        EventKind::Refused { why, count, .. } => format!("{count} times: {}", why.word()),
+        EventKind::Refused { why, count, .. } => format!("{}: {}", words::times(*count), why.word()),
         EventKind::Lost { since, pid } => {
             format!("brk {pid}, probing for {}, is gone", words::took(now.since(*since)))
         }
