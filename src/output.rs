@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
@@ -41,8 +41,13 @@ pub fn wants_color(color: clap::ColorChoice) -> bool {
 
 /// How many columns and lines the terminal has that standard output is.
 pub fn terminal() -> Option<(usize, usize)> {
-    let size = terminal_size::terminal_size_of(io::stdout()).filter(|_| io::stdout().is_terminal());
-    size.map(|(columns, lines)| (columns.0.into(), lines.0.into()))
+    // One that does not say is taken for the smallest that is usual.
+    const USUAL: (usize, usize) = (80, 24);
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let size = terminal_size::terminal_size_of(io::stdout());
+    Some(size.map_or(USUAL, |(columns, lines)| (columns.0.into(), lines.0.into())))
 }
 
 /// Puts a text in the place of a file: those who read it find the old one or the new one. Its mode follows the umask,
@@ -66,8 +71,7 @@ fn rename_over(path: &Path, text: &str) -> io::Result<()> {
     let mut new = tempfile::Builder::new()
         .prefix(".brk-")
         .suffix(".tmp")
-        .permissions(std::fs::Permissions::from_mode(0o666))
-        .tempfile_in(dir)?;
+        .make_in(dir, |path| File::options().write(true).create_new(true).open(path))?;
     new.write_all(text.as_bytes())?;
     new.as_file().sync_data()?;
     new.persist(path).map_err(|error| error.error)?;

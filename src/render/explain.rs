@@ -126,7 +126,7 @@ impl Teller<'_> {
             WindowSize::Count(count) => format!("the last {count} runs"),
             WindowSize::Span(span) => format!("the runs of the last {span}"),
         };
-        let slow_word = slow_after.map_or_else(|| "slow".to_owned(), |after| format!("slower than {after}"));
+        let slow_word = slow_after.map_or_else(|| "were slow".to_owned(), |after| format!("took longer than {after}"));
         for (rate, part, word) in
             [(failure_rate, counts.failures, "failed"), (slow_rate, counts.slow, slow_word.as_str())]
         {
@@ -137,9 +137,8 @@ impl Teller<'_> {
                 String::new()
             };
             told.push(format!(
-                "{part} of {} in {span} {}: {rate} opens it{few}.",
+                "{part} of {} in the window ({span}) {word}: {rate} opens it{few}.",
                 words::counted(counts.total, "run"),
-                if word == "failed" { "failed".to_owned() } else { format!("were {word}") },
             ));
         }
         if failures.is_none() && failure_rate.is_none() && slow_rate.is_none() {

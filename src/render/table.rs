@@ -50,12 +50,7 @@ pub fn table(breakers: &[Shown], room: Room, charset: Charset) -> String {
     let mut sorted: Vec<&Shown> = breakers.iter().collect();
     // Trouble first; the sort keeps the order of names otherwise.
     sorted.sort_by_key(|shown| is_closed(shown));
-    let rows: Vec<Row> = sorted.iter().map(|shown| row(shown)).collect();
-    let mut widths = [0; COLUMNS];
-    for (column, width) in widths.iter_mut().enumerate() {
-        let cells = rows.iter().map(|row| style::width(&row.cells[column].text));
-        *width = cells.chain([HEADER[column].len()]).max().unwrap_or(0);
-    }
+    let mut rows: Vec<Row> = sorted.iter().map(|shown| row(shown)).collect();
     let longest = rows.iter().map(|row| row.strip.len()).max().unwrap_or(0);
     let mut strip = longest.max(STRIP_HEADER.len());
     let total = match room {
@@ -65,7 +60,15 @@ pub fn table(breakers: &[Shown], room: Room, charset: Charset) -> String {
     let excess = |widths: &[usize; COLUMNS], strip: usize| {
         (widths.iter().sum::<usize>() + GAP.len() * COLUMNS + strip).saturating_sub(total)
     };
+    let mut widths = widest(&rows);
     strip -= excess(&widths, strip).min(strip.saturating_sub(SHORT_STRIP));
+    if excess(&widths, strip) > 0 {
+        for row in &mut rows {
+            let last = &mut row.cells[LAST].text;
+            last.truncate(last.trim_end_matches(" ago").len());
+        }
+        widths = widest(&rows);
+    }
     for (column, least) in YIELDING {
         if column == NAME && matches!(room, Room::Usual) {
             continue;
@@ -86,6 +89,11 @@ pub fn table(breakers: &[Shown], room: Room, charset: Charset) -> String {
         text.push('\n');
     }
     text
+}
+
+fn widest(rows: &[Row]) -> [usize; COLUMNS] {
+    let widest = |column: usize| rows.iter().map(|row| style::width(&row.cells[column].text)).max();
+    std::array::from_fn(|column| widest(column).unwrap_or(0).max(HEADER[column].len()))
 }
 
 fn is_closed(shown: &Shown) -> bool {
