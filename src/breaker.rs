@@ -140,6 +140,8 @@ pub struct Visitor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Enforce,
+    /// A refusal is only an answer, and is not counted: the run waits, or has made an attempt before.
+    Ask,
     /// What would be refused is counted as refused, and admitted all the same.
     Observe,
 }
@@ -219,6 +221,14 @@ impl Phase {
         }
     }
 
+    /// When an open breaker lets the next probe in.
+    pub fn retry_at(&self) -> Option<Timestamp> {
+        match self {
+            Phase::Open(opening) => Some(opening.retry_at),
+            Phase::Closed | Phase::HalfOpen { .. } => None,
+        }
+    }
+
     pub fn opening(&self) -> Option<&Opening> {
         match self {
             Phase::Closed => None,
@@ -261,25 +271,20 @@ impl Breaker {
                 Admission::Granted(self.permit(PermitKind::Probe(place)))
             }
             Ok(kind) => Admission::Granted(self.permit(kind)),
-            Err(refusal) => {
-                self.refused(&refusal);
-                match visitor.mode {
-                    Mode::Enforce => Admission::Refused(refusal),
-                    Mode::Observe => Admission::Granted(self.permit(PermitKind::Bystander)),
-                }
-            }
+            Err(refusal) => self.turned_away(refusal, visitor.mode),
         }
     }
 
-    /// Counts a run that was refused for a reason that lies outside the breaker.
-    pub fn refused(&mut self, refusal: &Refusal) {
-        self.totals.refused += 1;
-        self.tell(EventKind::Refused { why: refusal.why, retry_at: refusal.retry_at, count: 1 });
-    }
-
-    /// A permit for a run that is recorded and moves nothing.
-    pub fn bystander(&self) -> Permit {
-        self.permit(PermitKind::Bystander)
+    /// What a refusal means for a run; also one whose reason lies outside the breaker.
+    pub fn turned_away(&mut self, refusal: Refusal, mode: Mode) -> Admission {
+        if mode != Mode::Ask {
+            self.totals.refused += 1;
+            self.tell(EventKind::Refused { why: refusal.why, retry_at: refusal.retry_at, count: 1 });
+        }
+        match mode {
+            Mode::Enforce | Mode::Ask => Admission::Refused(refusal),
+            Mode::Observe => Admission::Granted(self.permit(PermitKind::Bystander)),
+        }
     }
 
     /// Hears how a run ended. `dice`, from 0 to 1, chooses the jitter of a wait.

@@ -6,6 +6,7 @@
 pub mod parse;
 pub mod usage;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -64,6 +65,7 @@ pub enum Verb {
     Hold(HoldArgs),
     Release(ReleaseArgs),
     Forget(ForgetArgs),
+    Config(ConfigArgs),
     Profiles(ProfilesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -101,6 +103,10 @@ pub struct RunArgs {
 /// Everything about a run that a flag or the configuration can set.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Settings {
+    /// The keys that were given by hand.
+    #[arg(skip)]
+    pub given: BTreeSet<String>,
+
     /// Open after N failures in a row; 0 switches the rule off [default: 3, or off where a rate is given]
     #[arg(long, value_name = "N", value_parser = parse::count, allow_hyphen_values = true, help_heading = "When it opens")]
     pub failures: Option<u32>,
@@ -224,6 +230,82 @@ pub struct Settings {
     /// Write what became of the run to FILE, as one JSON object
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Around the run")]
     pub report: Option<PathBuf>,
+
+    /// Try again up to N times after a failure, as long as the breaker stays closed
+    #[arg(long, value_name = "N", value_parser = parse::count, allow_hyphen_values = true, help_heading = "Around the run")]
+    pub retries: Option<u32>,
+
+    /// The longest pause before the first further attempt; the pause is a random part of it [default: 1s]
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true, help_heading = "Around the run")]
+    pub retry_delay: Option<Millis>,
+
+    /// By what that pause grows with each attempt [default: 2]
+    #[arg(long, value_name = "FACTOR", value_parser = parse::factor, allow_hyphen_values = true, help_heading = "Around the run")]
+    pub retry_backoff: Option<f64>,
+
+    /// What that pause never grows beyond [default: 1m]
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true, help_heading = "Around the run")]
+    pub retry_max_delay: Option<Millis>,
+
+    /// Wait until admitted instead of being refused, for MAX at the most
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "MAX", value_parser = parse::wait, help_heading = "Around the run")]
+    pub wait: Option<Wait>,
+
+    /// At most N runs of this name with this flag at once; a further one is refused as busy
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_hyphen_values = true, help_heading = "Around the run")]
+    pub max_concurrent: Option<NonZeroU32>,
+
+    /// What to run instead when the run is refused, by 'sh -c'; its exit code is brk's
+    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString, allow_hyphen_values = true, help_heading = "Around the run")]
+    pub fallback: Option<OsString>,
+
+    /// When to run the fallback: refused, failure (a timeout too), timeout [default: refused]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        help_heading = "Around the run"
+    )]
+    pub fallback_on: Vec<FallbackOn>,
+
+    /// What is shown of the command's output: stream, on-failure, or on-change (for cron) [default: stream]
+    #[arg(long, value_name = "WHAT", hide_possible_values = true, help_heading = "Around the run")]
+    pub output: Option<Show>,
+
+    /// Run CMD by 'sh -c' when the breaker opens
+    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString, allow_hyphen_values = true, help_heading = "Around the run")]
+    pub on_open: Option<OsString>,
+
+    /// Run CMD when the breaker closes
+    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString, allow_hyphen_values = true, help_heading = "Around the run")]
+    pub on_close: Option<OsString>,
+
+    /// Run CMD at every change of phase
+    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString, allow_hyphen_values = true, help_heading = "Around the run")]
+    pub on_change: Option<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    No,
+    AtMost(Millis),
+    Forever,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FallbackOn {
+    Refused,
+    Failure,
+    Timeout,
+}
+
+/// What is shown of a command's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Show {
+    Stream,
+    OnFailure,
+    OnChange,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
