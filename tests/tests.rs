@@ -1,3 +1,4 @@
 //! Everything that is seen from outside, in one binary: each test starts the real `brk`.
 
+mod tidy;
 mod util;
