@@ -18,7 +18,7 @@ use crate::cli::parse::Specs;
 use crate::cli::{FallbackOn, OnStateError, Settings, Show, Wait};
 use crate::error::Error;
 use crate::exit::{self, OnTimeout};
-use crate::hook;
+use crate::hook::{self, Hooks};
 use crate::signal;
 use crate::supervise::{Escalate, Leftovers, Limits};
 use layers::{Rank, Resolved};
@@ -57,14 +57,6 @@ pub struct Retry {
 pub struct Fallback {
     pub script: OsString,
     pub on: Vec<FallbackOn>,
-}
-
-/// What runs after a change of phase.
-#[derive(Clone, Debug, Default)]
-pub struct Hooks {
-    pub on_open: Option<OsString>,
-    pub on_close: Option<OsString>,
-    pub on_change: Option<OsString>,
 }
 
 /// A cheap check that stands in for the command of a probe.

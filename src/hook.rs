@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use crate::breaker::outcome::Ending;
 use crate::breaker::time::Clock;
-use crate::config::Hooks;
 use crate::name::Name;
 use crate::output::say;
 use crate::render::{history, wall_time, words};
@@ -19,6 +18,14 @@ use crate::supervise::{self, Escalate, Leftovers, Limits, Task};
 
 /// The longest that `brk` waits for a hook.
 pub const LIMIT: Duration = Duration::from_secs(30);
+
+/// The scripts of a breaker, run by `sh -c`.
+#[derive(Clone, Debug, Default)]
+pub struct Hooks {
+    pub on_open: Option<OsString>,
+    pub on_close: Option<OsString>,
+    pub on_change: Option<OsString>,
+}
 
 /// A change of phase, and what it came from.
 pub struct Change<'a> {

@@ -14,8 +14,7 @@ const DURATION_HINT: &str = "write 90 (seconds), 1.5s, 300ms, 10m, 1h30m or 2d";
 
 /// Seconds where it is a bare number, else numbers with units; too large saturates, above zero stays above zero.
 pub fn duration(text: &str) -> Result<Millis, String> {
-    let nanos = nanos(text).or_else(|| Some(humantime::parse_duration(text).ok()?.as_nanos()));
-    let nanos = nanos.ok_or_else(|| format!("not a duration; {DURATION_HINT}"))?;
+    let nanos = nanos(text).ok_or_else(|| format!("not a duration; {DURATION_HINT}"))?;
     Ok(Millis(u64::try_from(nanos.div_ceil(1_000_000)).unwrap_or(u64::MAX)))
 }
 
