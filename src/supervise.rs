@@ -128,7 +128,7 @@ pub fn run(
         signals: VecDeque::new(),
         left: Vec::new(),
     };
-    Ok(runtime.block_on(watch.to_the_end(&pipe)))
+    Ok(runtime.block_on(watch.run(&pipe)))
 }
 
 /// Absent ones never come.
@@ -158,7 +158,7 @@ struct Watch {
 }
 
 impl Watch {
-    async fn to_the_end(mut self, pipe: &AsyncFd<BorrowedFd<'static>>) -> Finished {
+    async fn run(mut self, pipe: &AsyncFd<BorrowedFd<'static>>) -> Finished {
         loop {
             wait(pipe, self.deadlines.next()).await;
             // Signals before the command's end, its end before deadlines: what was first is seen to first.
@@ -297,7 +297,7 @@ impl Watch {
         for _ in 0..ROUNDS {
             self.left = self.tree.members();
             let is_new =
-                |member: &&Member| !told.contains(&member.pid) && !(group_told && member.group == command);
+                |member: &&Member| !told.contains(&member.pid) && (!group_told || member.group != command);
             let new: Vec<Member> = self.left.iter().filter(is_new).copied().collect();
             if new.is_empty() {
                 break;
@@ -346,8 +346,8 @@ impl Watch {
         unix::reap(self.command.pid);
         let refusal = self.command.refusal();
         let ending = refusal.map_or(ending, |refusal| {
-            let is_missing = !refusal.found && matches!(refusal.errno, libc::ENOENT | libc::ENOTDIR);
-            Ending::NotStarted(if is_missing { Unstartable::NotFound } else { Unstartable::NotExecutable })
+            let why = if refusal.found { Unstartable::NotExecutable } else { Unstartable::NotFound };
+            Ending::NotStarted(why)
         });
         let left = std::mem::take(&mut self.left);
         Finished {

@@ -1,0 +1,156 @@
+//! From a plan to a process that is the command: fork, put back what was given, exec.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr;
+
+use super::given::given;
+use super::signals::{errno, set_disposition, set_mask};
+use super::{Pid, check, process_id};
+use crate::supervise::plan::{Group, Plan};
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+/// The environment as it was given: entries without `=` and duplicates too.
+pub fn environment() -> impl Iterator<Item = &'static CStr> {
+    // SAFETY: nobody in this program changes the environment (that, too, would need `unsafe`); the list ends at null.
+    unsafe {
+        let mut entry = environ;
+        std::iter::from_fn(move || {
+            if entry.is_null() || (*entry).is_null() {
+                return None;
+            }
+            let text = CStr::from_ptr(*entry);
+            entry = entry.add(1);
+            Some(text)
+        })
+    }
+}
+
+/// What `Forked::failure` reads: what the attempts to execute came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub errno: i32,
+    /// Whether there was a file of this name.
+    pub found: bool,
+}
+
+/// The command's process, which may or may not have come to be the command yet.
+pub struct Forked {
+    pub pid: Pid,
+    failure: io::PipeReader,
+}
+
+impl Forked {
+    /// Why the process did not become the command; to be asked when it has ended.
+    pub fn refusal(&self) -> Option<Refusal> {
+        let mut bytes = [0; 8];
+        let count = rustix::io::retry_on_intr(|| rustix::io::read(&self.failure, &mut bytes)).ok()?;
+        let [a, b, c, d, found, ..] = bytes;
+        (count == bytes.len())
+            .then_some(Refusal { errno: i32::from_ne_bytes([a, b, c, d]), found: found != 0 })
+    }
+}
+
+/// What a child needs, laid out before the fork: afterwards it may not allocate.
+struct Layout<'a> {
+    plan: &'a Plan<'a>,
+    argv: Vec<*const c_char>,
+    /// `/bin/sh`, the place of a script's path, and the arguments.
+    shell_argv: Vec<*const c_char>,
+    environment: *const *const c_char,
+    failure: c_int,
+    parent: Pid,
+}
+
+/// Starts a process that becomes the command. Signals must be caught: their handler knows what to do in the child.
+pub fn fork(plan: &Plan) -> io::Result<Forked> {
+    let (read, write) = io::pipe()?;
+    rustix::io::ioctl_fionbio(&read, true)?;
+    let pointers = |strings: &[CString]| -> Vec<*const c_char> {
+        strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
+    };
+    let argv = pointers(&plan.argv);
+    let mut shell_argv = vec![c"/bin/sh".as_ptr(), ptr::null()];
+    shell_argv.extend(&argv[1..]);
+    let own_environment = plan.environment.as_ref().map(|environment| pointers(environment));
+    // SAFETY: read once; nobody changes the environment.
+    let environment = own_environment.as_ref().map_or(unsafe { environ }, |list| list.as_ptr());
+    let mut layout =
+        Layout { plan, argv, shell_argv, environment, failure: write.as_raw_fd(), parent: process_id() };
+    // SAFETY: this process has one thread, and the child keeps to calls that are allowed in a signal handler.
+    match check(unsafe { libc::fork() })? {
+        0 => become_command(&mut layout),
+        pid => Ok(Forked { pid, failure: read }),
+    }
+}
+
+fn become_command(layout: &mut Layout<'_>) -> ! {
+    let plan = layout.plan;
+    // SAFETY: plain numbers, and pointers into a layout that outlives the calls.
+    unsafe {
+        if plan.group == Group::Own {
+            libc::setpgid(0, 0);
+        }
+        #[cfg(target_os = "linux")]
+        {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0);
+            if libc::getppid() != layout.parent {
+                // The parent died before it was watched.
+                libc::kill(libc::getpid(), libc::SIGTERM);
+            }
+        }
+        for (target, source) in (0..).zip(&plan.redirections) {
+            match source {
+                Some(source) => libc::dup2(source.as_fd().as_raw_fd(), target),
+                None if given().closed[target as usize] => libc::close(target),
+                None => 0,
+            };
+        }
+        for fd in &plan.inherit {
+            libc::fcntl(*fd, libc::F_SETFD, 0);
+        }
+        if given().child == libc::SIG_IGN {
+            set_disposition(libc::SIGCHLD, libc::SIG_IGN);
+        }
+        // Exec takes back the handlers of what is caught, and leaves what is ignored.
+        set_mask(&given().mask);
+        let refusal = execute(layout);
+        let mut report = [0; 8];
+        report[..4].copy_from_slice(&refusal.errno.to_ne_bytes());
+        report[4] = u8::from(refusal.found);
+        libc::write(layout.failure, report.as_ptr().cast(), report.len());
+        libc::_exit(127)
+    }
+}
+
+/// Tries one path after the other, as execvp does.
+fn execute(layout: &mut Layout<'_>) -> Refusal {
+    let candidates = &layout.plan.candidates;
+    let mut refused = libc::ENOENT;
+    for path in candidates {
+        // SAFETY: all lists end at null and outlive the call.
+        let failed = unsafe {
+            libc::execve(path.as_ptr(), layout.argv.as_ptr(), layout.environment);
+            let failed = *errno();
+            if failed == libc::ENOEXEC {
+                layout.shell_argv[1] = path.as_ptr();
+                libc::execve(c"/bin/sh".as_ptr(), layout.shell_argv.as_ptr(), layout.environment);
+            }
+            failed
+        };
+        match failed {
+            // What is in a later directory may do.
+            libc::ENOENT | libc::ENOTDIR | libc::ENODEV | libc::ESTALE | libc::ETIMEDOUT => {}
+            libc::EACCES => refused = failed,
+            _ => return Refusal { errno: failed, found: true },
+        }
+    }
+    // A directory that may not be searched is no file found; a script whose interpreter is missing is one.
+    // SAFETY: the path ends at null and outlives the call.
+    let found = candidates.iter().any(|path| unsafe { libc::access(path.as_ptr(), libc::F_OK) } == 0);
+    Refusal { errno: if found { refused } else { libc::ENOENT }, found }
+}

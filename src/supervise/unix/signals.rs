@@ -1,0 +1,303 @@
+//! Catching signals, letting them act again, stopping and dying of them.
+
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, IntoRawFd};
+use std::ptr;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use super::given::{ENDING, given, leave};
+use super::{process_id, send};
+use crate::signal;
+
+/// Who sent a signal, as the kernel tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Process,
+    Kernel,
+    /// The consequence of something that this process did: a closed pipe, a limit on file sizes.
+    Oneself,
+}
+
+/// A signal that was caught.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caught {
+    pub signal: i32,
+    pub source: Source,
+}
+
+/// Both ends of the pipe that handlers write to; -1 before there is one.
+static PIPE_READ: AtomicI32 = AtomicI32::new(-1);
+static PIPE_WRITE: AtomicI32 = AtomicI32::new(-1);
+/// The process that handlers write for.
+static OWNER: AtomicI32 = AtomicI32::new(0);
+/// Bit n: signal n is caught. What was ignored at start never is.
+static CAUGHT: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+    // SAFETY: getpid, kill, sigaction and write may be called in a handler; `info` is the kernel's; errno is put back.
+    unsafe {
+        let code = (*info).si_code;
+        let is_fault = matches!(
+            signal,
+            libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL | libc::SIGTRAP | libc::SIGSYS
+        );
+        if is_fault && code > 0 {
+            // Back to the instruction that failed, which now ends the process.
+            set_disposition(signal, libc::SIG_DFL);
+            return;
+        }
+        let errno = errno();
+        let saved = *errno;
+        let own = process_id();
+        if own != OWNER.load(Ordering::Relaxed) {
+            // The command's process, between fork and exec: the signal does what it does to the command.
+            set_disposition(signal, libc::SIG_DFL);
+            libc::kill(own, signal);
+            return;
+        }
+        let source = if signal == libc::SIGCHLD || from_kernel(code, info) {
+            Source::Kernel
+        } else if (*info).si_pid() == own {
+            Source::Oneself
+        } else {
+            Source::Process
+        };
+        let bytes = Caught { signal, source }.to_bytes();
+        libc::write(PIPE_WRITE.load(Ordering::Relaxed), bytes.as_ptr().cast(), bytes.len());
+        *errno = saved;
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn from_kernel(code: c_int, _: *mut libc::siginfo_t) -> bool {
+    code > 0
+}
+
+#[cfg(not(target_os = "linux"))]
+fn from_kernel(_: c_int, info: *mut libc::siginfo_t) -> bool {
+    // SAFETY: called by the handler with what the kernel gave it.
+    unsafe { (*info).si_pid() == 0 }
+}
+
+pub fn errno() -> *mut c_int {
+    // SAFETY: gives the place of this thread's errno, which always exists.
+    #[cfg(any(target_os = "linux", target_os = "emscripten"))]
+    unsafe {
+        libc::__errno_location()
+    }
+    // SAFETY: as above.
+    #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
+    unsafe {
+        libc::__error()
+    }
+}
+
+impl Caught {
+    /// A record of the pipe. So short a write is whole or not at all.
+    fn to_bytes(self) -> [u8; 2] {
+        let source = match self.source {
+            Source::Process => 0,
+            Source::Kernel => 1,
+            Source::Oneself => 2,
+        };
+        // Signals are numbered from 1 to 64.
+        [self.signal as u8, source]
+    }
+
+    fn from_bytes(bytes: [u8; 2]) -> Caught {
+        let source = match bytes[1] {
+            0 => Source::Process,
+            1 => Source::Kernel,
+            _ => Source::Oneself,
+        };
+        Caught { signal: i32::from(bytes[0]), source }
+    }
+}
+
+/// Catches all signals that can be and were not ignored at start, and gives what becomes readable when one comes. To
+/// be called inside a runtime.
+pub fn catch_signals() -> io::Result<AsyncFd<BorrowedFd<'static>>> {
+    if PIPE_READ.load(Ordering::Relaxed) == -1 {
+        let (read, write) = io::pipe()?;
+        rustix::io::ioctl_fionbio(&read, true)?;
+        rustix::io::ioctl_fionbio(&write, true)?;
+        PIPE_READ.store(read.into_raw_fd(), Ordering::Relaxed);
+        PIPE_WRITE.store(write.into_raw_fd(), Ordering::Relaxed);
+        OWNER.store(process_id(), Ordering::Relaxed);
+    }
+    // Blocked meanwhile: a signal that is ignored must not slip into the handler before it is ignored again.
+    set_mask(&full_mask());
+    let before = CAUGHT.load(Ordering::Relaxed);
+    let mut caught = 0;
+    for signal in signal::all() {
+        let is_known_ignored = before != 0 && before & bit(signal) == 0;
+        if is_known_ignored || matches!(signal, libc::SIGKILL | libc::SIGSTOP) {
+            continue;
+        }
+        let old = set_disposition(signal, note as *const () as libc::sighandler_t);
+        let ignored = before == 0 && was_ignored(signal, old);
+        if ignored && signal != libc::SIGCHLD {
+            set_disposition(signal, libc::SIG_IGN);
+        } else {
+            caught |= bit(signal);
+        }
+    }
+    CAUGHT.store(caught, Ordering::Relaxed);
+    set_mask(&empty_mask());
+    // SAFETY: the pipe is never closed, and borrowed under the same number for ever.
+    let pipe = unsafe {
+        let pipe = BorrowedFd::borrow_raw(PIPE_READ.load(Ordering::Relaxed));
+        AsyncFd::register_with_interest(pipe, Interest::READABLE)
+    };
+    Ok(pipe?)
+}
+
+fn bit(signal: i32) -> u64 {
+    1 << (signal - 1)
+}
+
+fn was_ignored(signal: i32, now: libc::sighandler_t) -> bool {
+    match signal {
+        libc::SIGPIPE => given().pipe == libc::SIG_IGN,
+        libc::SIGXFSZ => given().file_size == libc::SIG_IGN,
+        _ => now == libc::SIG_IGN,
+    }
+}
+
+/// The signals that came since the last look, in their order.
+pub fn caught_signals() -> Vec<Caught> {
+    let mut caught = Vec::new();
+    let fd = PIPE_READ.load(Ordering::Relaxed);
+    if fd == -1 {
+        return caught;
+    }
+    // SAFETY: the pipe is never closed.
+    let pipe = unsafe { BorrowedFd::borrow_raw(fd) };
+    let mut bytes = [0; 128];
+    while let Ok(count @ 1..) = rustix::io::retry_on_intr(|| rustix::io::read(pipe, &mut bytes)) {
+        let records = bytes[..count].chunks_exact(2);
+        caught.extend(records.map(|record| Caught::from_bytes([record[0], record[1]])));
+    }
+    caught
+}
+
+/// Keeps a caught signal for the next look, or for the release.
+pub fn put_back(caught: Caught) {
+    // SAFETY: the pipe is never closed; it was just read empty.
+    let pipe = unsafe { BorrowedFd::borrow_raw(PIPE_WRITE.load(Ordering::Relaxed)) };
+    // A full pipe holds thousands of signals already.
+    let _ = rustix::io::write(pipe, &caught.to_bytes());
+}
+
+/// From here on signals do again what they did at start. What was caught and not looked at does it now.
+pub fn release_signals() {
+    let caught = CAUGHT.load(Ordering::Relaxed);
+    if caught == 0 {
+        return;
+    }
+    set_mask(&full_mask());
+    for signal in signal::all().filter(|signal| caught & bit(*signal) != 0) {
+        let handler = match signal {
+            libc::SIGPIPE | libc::SIGXFSZ => libc::SIG_IGN,
+            libc::SIGCHLD => given().child,
+            _ if process_id() == 1 && ENDING.contains(&signal) => leave as *const () as libc::sighandler_t,
+            _ => libc::SIG_DFL,
+        };
+        set_disposition(signal, handler);
+    }
+    for Caught { signal, source } in caught_signals() {
+        if source != Source::Oneself && signal != libc::SIGCHLD {
+            // Errors cannot be: the signal exists and the process is this one.
+            let _ = send(process_id(), signal);
+        }
+    }
+    set_mask(&given().mask);
+}
+
+/// Stops this process as this signal does by default, until it is continued. Where the signal may not stop it (no
+/// shell above that could continue it) nothing happens.
+pub fn stop(signal: i32) {
+    let handler = set_disposition(signal, libc::SIG_DFL);
+    // As above.
+    let _ = send(process_id(), signal);
+    set_disposition(signal, handler);
+}
+
+/// Ends this process by a signal, without a core of its own. Gives 128+n where that is not possible: as process 1,
+/// and for signals that end nothing.
+pub fn die_of(signal: i32) -> u8 {
+    let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
+    // Whatever fails here costs a core file and nothing else.
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);
+    #[cfg(target_os = "linux")]
+    // SAFETY: a plain number, and no memory.
+    unsafe {
+        libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0)
+    };
+    if signal != libc::SIGKILL && signal != libc::SIGSTOP {
+        set_disposition(signal, libc::SIG_DFL);
+    }
+    let mut all_but_this = full_mask();
+    // SAFETY: the set lives during the call.
+    unsafe { libc::sigdelset(&raw mut all_but_this, signal) };
+    set_mask(&all_but_this);
+    if !matches!(signal, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) {
+        // Then 128+n says it.
+        let _ = send(process_id(), signal);
+    }
+    u8::try_from(signal.saturating_add(128)).unwrap_or(u8::MAX)
+}
+
+pub fn disposition(signal: c_int) -> libc::sighandler_t {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: with no new action, the call only fills the old one, and all zeros is a value of it.
+    unsafe {
+        libc::sigaction(signal, ptr::null(), action.as_mut_ptr());
+        action.assume_init().sa_sigaction
+    }
+}
+
+/// Sets what a signal does, and gives what it did.
+pub fn set_disposition(signal: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
+    let mut old = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: both actions live during the call; all handlers of this file keep to what a handler may do.
+    unsafe {
+        let mut new: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        new.sa_sigaction = handler;
+        new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+        if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
+            new.sa_flags = 0;
+        }
+        libc::sigfillset(&raw mut new.sa_mask);
+        libc::sigaction(signal, &raw const new, old.as_mut_ptr());
+        old.assume_init().sa_sigaction
+    }
+}
+
+pub fn set_mask(mask: &libc::sigset_t) {
+    // SAFETY: the set lives during the call.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, mask, ptr::null_mut()) };
+}
+
+fn full_mask() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigfillset initializes the set.
+    unsafe {
+        libc::sigfillset(set.as_mut_ptr());
+        set.assume_init()
+    }
+}
+
+fn empty_mask() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigemptyset initializes the set.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        set.assume_init()
+    }
+}
