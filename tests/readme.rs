@@ -207,6 +207,37 @@ fn the_recipes_are_command_lines_that_brk_accepts() {
 }
 
 #[test]
+fn the_architecture_gives_a_reason_for_each_dependency() {
+    let read =
+        |name: &str| std::fs::read_to_string(repository().join(name)).expect("a file of the repository");
+    let manifest: toml::Table = read("Cargo.toml").parse().expect("TOML");
+    let text = read("ARCHITECTURE.md");
+    let mut tables = vec![&manifest];
+    tables.extend(
+        manifest
+            .get("target")
+            .and_then(toml::Value::as_table)
+            .into_iter()
+            .flat_map(|targets| targets.values().filter_map(toml::Value::as_table)),
+    );
+    let mut count = 0;
+    for table in tables {
+        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            for name in
+                table.get(kind).and_then(toml::Value::as_table).into_iter().flat_map(|crates| crates.keys())
+            {
+                assert!(
+                    text.contains(&format!("`{name}` (")),
+                    "ARCHITECTURE.md does not say why {name} is there"
+                );
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 10, "only {count} dependencies found");
+}
+
+#[test]
 fn the_shape_of_a_line_leaves_out_what_varies() {
     let shapes = [
         ("mail  open   9ms ago  in 2s", "mail open # ago in #"),
