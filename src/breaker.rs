@@ -143,6 +143,14 @@ impl Phase {
         }
     }
 
+    /// When an open breaker lets the next probe in.
+    pub fn retry_at(&self) -> Option<Timestamp> {
+        match self {
+            Phase::Open(opening) => Some(opening.retry_at),
+            Phase::Closed | Phase::HalfOpen { .. } => None,
+        }
+    }
+
     pub fn opening(&self) -> Option<&Opening> {
         match self {
             Phase::Closed => None,
@@ -185,26 +193,22 @@ impl Breaker {
                 Admission::Granted(self.permit(PermitKind::Probe(place)))
             }
             Ok(kind) => Admission::Granted(self.permit(kind)),
-            Err(refusal) => {
-                self.refused(&refusal);
-                match visitor.mode {
-                    Mode::Enforce => Admission::Refused(refusal),
-                    Mode::Observe => Admission::Granted(self.permit(PermitKind::Bystander)),
-                }
-            }
+            Err(refusal) => self.turned_away(refusal, visitor.mode),
         }
     }
 
-    /// Counts a run that was refused for a reason that lies outside the breaker.
-    pub fn refused(&mut self, refusal: &Refusal) {
-        self.totals.refused += 1;
-        self.tell(EventKind::Refused { why: refusal.why, retry_at: refusal.retry_at, count: 1 });
+    /// What a refusal means for a run; also one whose reason lies outside the breaker.
+    pub fn turned_away(&mut self, refusal: Refusal, mode: Mode) -> Admission {
+        if mode != Mode::Ask {
+            self.totals.refused += 1;
+            self.tell(EventKind::Refused { why: refusal.why, retry_at: refusal.retry_at, count: 1 });
+        }
+        match mode {
+            Mode::Enforce | Mode::Ask => Admission::Refused(refusal),
+            Mode::Observe => Admission::Granted(self.permit(PermitKind::Bystander)),
+        }
     }
 
-    /// A permit for a run that is recorded and moves nothing.
-    pub fn bystander(&self) -> Permit {
-        self.permit(PermitKind::Bystander)
-    }
     /// Frees the place of a probe whose `brk` is gone. That says nothing about the dependency.
     pub fn lose(&mut self, place: u32, generation: u64) {
         let Some(index) =

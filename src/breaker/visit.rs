@@ -19,6 +19,8 @@ pub struct Visitor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Enforce,
+    /// A refusal is only an answer, and is not counted: the run waits, or has made an attempt before.
+    Ask,
     /// What would be refused is counted as refused, and admitted all the same.
     Observe,
 }

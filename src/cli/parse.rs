@@ -6,6 +6,7 @@ use std::str::FromStr;
 use crate::breaker::outcome::Spec;
 use crate::breaker::policy::{Rate, WindowSize};
 use crate::breaker::time::Millis;
+use crate::cli::Wait;
 use crate::profile::{self, Profile};
 use crate::signal;
 
@@ -62,6 +63,15 @@ pub fn exit_code(text: &str) -> Result<u8, String> {
 pub fn signal(text: &str) -> Result<i32, String> {
     signal::parse(text)
         .ok_or_else(|| "not a signal; write a name like TERM or SIGTERM, or a number".to_owned())
+}
+
+/// `true` waits for as long as it takes; a configuration may say `false`.
+pub fn wait(text: &str) -> Result<Wait, String> {
+    match text {
+        "true" => Ok(Wait::Forever),
+        "false" => Ok(Wait::No),
+        _ => duration(text).map(Wait::AtMost),
+    }
 }
 
 pub fn profile(text: &str) -> Result<&'static Profile, String> {

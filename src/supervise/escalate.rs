@@ -100,7 +100,7 @@ pub const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A process that forks and dies between two looks at the same directory of processes is seen by neither half of
 /// one look, but by the next look.
-const EMPTY_LOOKS: u8 = 2;
+pub const EMPTY_LOOKS: u8 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {

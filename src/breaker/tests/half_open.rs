@@ -152,7 +152,7 @@ fn a_closing_clears_streak_and_window() {
     });
     check(&rated, &[("f f f @100 s f f s", "c1 c2 o100 c0 c1 c2 c0")]);
     let bench = Bench::after(&rated, "f f f @100 s");
-    assert!(bench.breaker.window.is_empty());
+    assert_eq!(bench.breaker.window, crate::breaker::window::Window::default());
     // The probe's success is no call of the new window.
     assert_eq!(bench.breaker.counts(Timestamp(100)), Counts::default());
 }
