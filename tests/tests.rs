@@ -1,5 +1,7 @@
 //! Everything that is seen from outside, in one binary: each test starts the real `brk`.
 
+mod contention;
+mod crash;
 mod run;
 mod tidy;
 mod util;
