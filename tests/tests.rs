@@ -6,6 +6,8 @@
 
 mod around;
 mod config;
+mod contention;
+mod crash;
 mod generated;
 mod readme;
 mod run;
