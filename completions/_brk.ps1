@@ -36,6 +36,7 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('hold', 'hold', [CompletionResultType]::ParameterValue, 'Refuse every run, or admit every run, until released')
             [CompletionResult]::new('release', 'release', [CompletionResultType]::ParameterValue, 'End an override')
             [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Remove breakers and their history')
+            [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show the settings that a run would have, and where each comes from')
             [CompletionResult]::new('profiles', 'profiles', [CompletionResultType]::ParameterValue, 'Show the built-in exit-code profiles')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Write the manual pages into a directory')
@@ -79,6 +80,18 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('--observe', '--observe', [CompletionResultType]::ParameterName, 'Try a policy out: count what would be refused, and run it all the same')
             [CompletionResult]::new('--on-state-error', '--on-state-error', [CompletionResultType]::ParameterName, 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]')
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'Write what became of the run to FILE, as one JSON object')
+            [CompletionResult]::new('--retries', '--retries', [CompletionResultType]::ParameterName, 'Try again up to N times after a failure, as long as the breaker stays closed')
+            [CompletionResult]::new('--retry-delay', '--retry-delay', [CompletionResultType]::ParameterName, 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]')
+            [CompletionResult]::new('--retry-backoff', '--retry-backoff', [CompletionResultType]::ParameterName, 'By what that pause grows with each attempt [default: 2]')
+            [CompletionResult]::new('--retry-max-delay', '--retry-max-delay', [CompletionResultType]::ParameterName, 'What that pause never grows beyond [default: 1m]')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Wait until admitted instead of being refused, for MAX at the most')
+            [CompletionResult]::new('--max-concurrent', '--max-concurrent', [CompletionResultType]::ParameterName, 'At most N runs of this name with this flag at once; a further one is refused as busy')
+            [CompletionResult]::new('--fallback', '--fallback', [CompletionResultType]::ParameterName, 'What to run instead when the run is refused, by ''sh -c''; its exit code is brk''s')
+            [CompletionResult]::new('--fallback-on', '--fallback-on', [CompletionResultType]::ParameterName, 'When to run the fallback: refused, failure (a timeout too), timeout [default: refused]')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What is shown of the command''s output: stream, on-failure, or on-change (for cron) [default: stream]')
+            [CompletionResult]::new('--on-open', '--on-open', [CompletionResultType]::ParameterName, 'Run CMD by ''sh -c'' when the breaker opens')
+            [CompletionResult]::new('--on-close', '--on-close', [CompletionResultType]::ParameterName, 'Run CMD when the breaker closes')
+            [CompletionResult]::new('--on-change', '--on-change', [CompletionResultType]::ParameterName, 'Run CMD at every change of phase')
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -153,6 +166,14 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'brk;config' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Only read all files and all sections; exit 2 where something is wrong')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
         'brk;profiles' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
@@ -184,6 +205,7 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('hold', 'hold', [CompletionResultType]::ParameterValue, 'Refuse every run, or admit every run, until released')
             [CompletionResult]::new('release', 'release', [CompletionResultType]::ParameterValue, 'End an override')
             [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Remove breakers and their history')
+            [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show the settings that a run would have, and where each comes from')
             [CompletionResult]::new('profiles', 'profiles', [CompletionResultType]::ParameterValue, 'Show the built-in exit-code profiles')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Write the manual pages into a directory')
@@ -215,6 +237,9 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             break
         }
         'brk;help;forget' {
+            break
+        }
+        'brk;help;config' {
             break
         }
         'brk;help;profiles' {

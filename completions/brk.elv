@@ -33,6 +33,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand hold 'Refuse every run, or admit every run, until released'
             cand release 'End an override'
             cand forget 'Remove breakers and their history'
+            cand config 'Show the settings that a run would have, and where each comes from'
             cand profiles 'Show the built-in exit-code profiles'
             cand completions 'Print a completion script'
             cand man 'Write the manual pages into a directory'
@@ -75,6 +76,18 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --observe 'Try a policy out: count what would be refused, and run it all the same'
             cand --on-state-error 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]'
             cand --report 'Write what became of the run to FILE, as one JSON object'
+            cand --retries 'Try again up to N times after a failure, as long as the breaker stays closed'
+            cand --retry-delay 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]'
+            cand --retry-backoff 'By what that pause grows with each attempt [default: 2]'
+            cand --retry-max-delay 'What that pause never grows beyond [default: 1m]'
+            cand --wait 'Wait until admitted instead of being refused, for MAX at the most'
+            cand --max-concurrent 'At most N runs of this name with this flag at once; a further one is refused as busy'
+            cand --fallback 'What to run instead when the run is refused, by ''sh -c''; its exit code is brk''s'
+            cand --fallback-on 'When to run the fallback: refused, failure (a timeout too), timeout [default: refused]'
+            cand --output 'What is shown of the command''s output: stream, on-failure, or on-change (for cron) [default: stream]'
+            cand --on-open 'Run CMD by ''sh -c'' when the breaker opens'
+            cand --on-close 'Run CMD when the breaker closes'
+            cand --on-change 'Run CMD at every change of phase'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand -h 'Print help (see more with ''--help'')'
@@ -140,6 +153,13 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand -h 'Print help'
             cand --help 'Print help'
         }
+        &'brk;config'= {
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --check 'Only read all files and all sections; exit 2 where something is wrong'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
         &'brk;profiles'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
@@ -168,6 +188,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand hold 'Refuse every run, or admit every run, until released'
             cand release 'End an override'
             cand forget 'Remove breakers and their history'
+            cand config 'Show the settings that a run would have, and where each comes from'
             cand profiles 'Show the built-in exit-code profiles'
             cand completions 'Print a completion script'
             cand man 'Write the manual pages into a directory'
@@ -190,6 +211,8 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk;help;release'= {
         }
         &'brk;help;forget'= {
+        }
+        &'brk;help;config'= {
         }
         &'brk;help;profiles'= {
         }

@@ -37,6 +37,7 @@ complete -c brk -n "__fish_brk_needs_command" -f -a "trip" -d 'Open a breaker no
 complete -c brk -n "__fish_brk_needs_command" -f -a "hold" -d 'Refuse every run, or admit every run, until released'
 complete -c brk -n "__fish_brk_needs_command" -f -a "release" -d 'End an override'
 complete -c brk -n "__fish_brk_needs_command" -f -a "forget" -d 'Remove breakers and their history'
+complete -c brk -n "__fish_brk_needs_command" -f -a "config" -d 'Show the settings that a run would have, and where each comes from'
 complete -c brk -n "__fish_brk_needs_command" -f -a "profiles" -d 'Show the built-in exit-code profiles'
 complete -c brk -n "__fish_brk_needs_command" -f -a "completions" -d 'Print a completion script'
 complete -c brk -n "__fish_brk_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
@@ -78,6 +79,22 @@ false\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l on-state-error -d 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]' -r -f -a "run\t''
 refuse\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l report -d 'Write what became of the run to FILE, as one JSON object' -r -F
+complete -c brk -n "__fish_brk_using_subcommand run" -l retries -d 'Try again up to N times after a failure, as long as the breaker stays closed' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l retry-delay -d 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l retry-backoff -d 'By what that pause grows with each attempt [default: 2]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l retry-max-delay -d 'What that pause never grows beyond [default: 1m]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l wait -d 'Wait until admitted instead of being refused, for MAX at the most' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l max-concurrent -d 'At most N runs of this name with this flag at once; a further one is refused as busy' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l fallback -d 'What to run instead when the run is refused, by \'sh -c\'; its exit code is brk\'s' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l fallback-on -d 'When to run the fallback: refused, failure (a timeout too), timeout [default: refused]' -r -f -a "refused\t''
+failure\t''
+timeout\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l output -d 'What is shown of the command\'s output: stream, on-failure, or on-change (for cron) [default: stream]' -r -f -a "stream\t''
+on-failure\t''
+on-change\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-open -d 'Run CMD by \'sh -c\' when the breaker opens' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-close -d 'Run CMD when the breaker closes' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-change -d 'Run CMD at every change of phase' -r -f -a "(__fish_complete_command)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
 complete -c brk -n "__fish_brk_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -115,6 +132,10 @@ complete -c brk -n "__fish_brk_using_subcommand release" -s h -l help -d 'Print 
 complete -c brk -n "__fish_brk_using_subcommand forget" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand forget" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
 complete -c brk -n "__fish_brk_using_subcommand forget" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand config" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand config" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand config" -l check -d 'Only read all files and all sections; exit 2 where something is wrong'
+complete -c brk -n "__fish_brk_using_subcommand config" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand profiles" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand profiles" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
 complete -c brk -n "__fish_brk_using_subcommand profiles" -s h -l help -d 'Print help'
@@ -124,16 +145,17 @@ complete -c brk -n "__fish_brk_using_subcommand completions" -s h -l help -d 'Pr
 complete -c brk -n "__fish_brk_using_subcommand man" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand man" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
 complete -c brk -n "__fish_brk_using_subcommand man" -s h -l help -d 'Print help'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "run" -d 'Run a command if its breaker admits it'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "check" -d 'Say whether a run would be admitted now: exit 0 yes, 75 no'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "status" -d 'Show all breakers, or some in detail'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "history" -d 'Show what happened to a breaker, newest last'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "reset" -d 'Close breakers and clear their counters; the history stays'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "trip" -d 'Open a breaker now'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "hold" -d 'Refuse every run, or admit every run, until released'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "release" -d 'End an override'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "forget" -d 'Remove breakers and their history'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "profiles" -d 'Show the built-in exit-code profiles'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "completions" -d 'Print a completion script'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "man" -d 'Write the manual pages into a directory'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget profiles completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "run" -d 'Run a command if its breaker admits it'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "check" -d 'Say whether a run would be admitted now: exit 0 yes, 75 no'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "status" -d 'Show all breakers, or some in detail'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "history" -d 'Show what happened to a breaker, newest last'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "reset" -d 'Close breakers and clear their counters; the history stays'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "trip" -d 'Open a breaker now'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "hold" -d 'Refuse every run, or admit every run, until released'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "release" -d 'End an override'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "forget" -d 'Remove breakers and their history'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "config" -d 'Show the settings that a run would have, and where each comes from'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "profiles" -d 'Show the built-in exit-code profiles'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "completions" -d 'Print a completion script'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -2,4 +2,6 @@
 
 mod generated;
 mod readme;
+mod run;
+mod tidy;
 mod util;

@@ -212,11 +212,12 @@ impl Store for FileStore {
         let events = breaker.take_events();
         let place = self.claim(&files, &probes, &breaker)?;
         if !events.is_empty() || journal.newest.is_none() {
-            let record = Record { v: journal::VERSION, clock, events, state: breaker.clone() };
+            let record =
+                Record { v: journal::VERSION, clock, events: events.clone(), state: breaker.clone() };
             self.write(&files, &journal, record)
                 .map_err(|source| StoreError::io("write to", &path, source))?;
         }
-        Ok(Some(Updated { breaker, clock, place, warnings }))
+        Ok(Some(Updated { breaker, clock, events, place, warnings }))
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
