@@ -7,7 +7,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use directories::BaseDirs;
 
 use crate::breaker::time::Reading;
-use crate::render::style::Charset;
 use crate::store::Machine;
 
 /// What a command needs of the world around it.
@@ -36,16 +35,21 @@ impl Env {
             .or_else(|| home().map(|home| home.join(".local/state/brk")))
     }
 
+    /// Where files without a name may be made.
+    pub fn temporary_dir(&self) -> PathBuf {
+        variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+    }
+
     /// A random number from 0 to 1.
     pub fn dice(&self) -> f64 {
         (self.machine.random)() as f64 / u64::MAX as f64
     }
 
-    /// The characters that the locale can show.
-    pub fn charset(&self) -> Charset {
+    /// Whether the locale's characters are those of Unicode.
+    pub fn has_unicode(&self) -> bool {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
         let locale = locale.to_string_lossy().to_lowercase();
-        if locale.contains("utf-8") || locale.contains("utf8") { Charset::Unicode } else { Charset::Ascii }
+        locale.contains("utf-8") || locale.contains("utf8")
     }
 
     /// The configuration file that was named by hand.

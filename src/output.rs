@@ -1,14 +1,18 @@
 //! What is said: results on standard output, everything else on standard error. A stream that nobody can read is no
 //! reason to fail.
 
+mod replace;
+mod terminal;
+
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
-use anstream::{AutoStream, ColorChoice};
-
 use crate::error::Error;
+
+pub use replace::replace;
+pub use terminal::{show, terminal, wants_color};
 
 /// A line on standard error, as from `brk`.
 pub fn say(text: &str) {
@@ -26,54 +30,34 @@ pub fn print(text: &str) -> Result<(), Error> {
     }
 }
 
-/// A result that is coloured by escape codes, which are left out where they are not wanted.
-pub fn show(text: &str, color: clap::ColorChoice) -> Result<(), Error> {
-    if wants_color(color) { print(text) } else { print(&anstream::adapter::strip_str(text).to_string()) }
+/// The output of a command, kept back until it is known whether anybody wants to see it. A file without a name and
+/// no pipe, so that a background child that keeps it open holds nobody up; written to at its end by whoever has it,
+/// so that the two streams keep their order.
+#[derive(Debug)]
+pub struct Capture {
+    file: File,
 }
 
-pub fn wants_color(color: clap::ColorChoice) -> bool {
-    match color {
-        clap::ColorChoice::Always => true,
-        clap::ColorChoice::Never => false,
-        clap::ColorChoice::Auto => AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+impl Capture {
+    pub fn new(dir: &Path) -> io::Result<Capture> {
+        let file = tempfile::tempfile_in(dir)?;
+        rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND)?;
+        Ok(Capture { file })
+    }
+
+    /// All of it, on standard output.
+    pub fn show(mut self) -> Result<(), Error> {
+        let copied = self.file.rewind().and_then(|()| io::copy(&mut self.file, &mut io::stdout().lock()));
+        match copied {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(source) => Err(Error::System { doing: "show the command's output".to_owned(), source }),
+            Ok(_) => Ok(()),
+        }
     }
 }
 
-/// How many columns and lines the terminal has that standard output is.
-pub fn terminal() -> Option<(usize, usize)> {
-    // One that does not say is taken for the smallest that is usual.
-    const USUAL: (usize, usize) = (80, 24);
-    if !io::stdout().is_terminal() {
-        return None;
+impl AsFd for Capture {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
-    let size = terminal_size::terminal_size_of(io::stdout());
-    Some(size.map_or(USUAL, |(columns, lines)| (columns.0.into(), lines.0.into())))
-}
-
-/// Puts a text in the place of a file: those who read it find the old one or the new one. Its mode follows the umask,
-/// for it is made to be read by others. What is no regular file (a pipe, a device) is written to and stays.
-pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
-    let special = std::fs::metadata(path).is_ok_and(|found| {
-        let kind = found.file_type();
-        kind.is_fifo() || kind.is_char_device() || kind.is_block_device() || kind.is_socket()
-    });
-    let written = if special {
-        File::options().write(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()))
-    } else {
-        rename_over(path, text)
-    };
-    written.map_err(|source| Error::System { doing: format!("write {}", path.display()), source })
-}
-
-fn rename_over(path: &Path, text: &str) -> io::Result<()> {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Not a name that a collector of files with the suffix of `path` would take for one of them.
-    let mut new = tempfile::Builder::new()
-        .prefix(".brk-")
-        .suffix(".tmp")
-        .make_in(dir, |path| File::options().write(true).create_new(true).open(path))?;
-    new.write_all(text.as_bytes())?;
-    new.as_file().sync_data()?;
-    new.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }

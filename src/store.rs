@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::breaker::event::Event;
 use crate::breaker::policy::Policy;
 use crate::breaker::time::{Clock, Reading, Timestamp};
 use crate::breaker::{Breaker, Probe};
@@ -39,6 +40,8 @@ pub enum Unknown<'a> {
 pub struct Updated {
     pub breaker: Breaker,
     pub clock: Clock,
+    /// What happened, oldest first.
+    pub events: Vec<Event>,
     /// The place of the probe that the update began, held until it is dropped.
     pub place: Option<Place>,
     /// For standard error: what was amiss, and has been dealt with.
@@ -65,7 +68,6 @@ pub struct LiveProbe {
 /// One of the places for runs at once that is taken.
 #[derive(Clone, Debug)]
 pub struct Slot {
-    pub number: u32,
     pub holder: Holder,
     /// When it was taken, by the wall clock in milliseconds since 1970.
     pub since: Option<u64>,

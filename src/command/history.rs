@@ -35,7 +35,7 @@ pub fn run(args: &HistoryArgs, world: &World) -> Result<Exit, Error> {
             replace(path, &svg::drawn(name.as_str(), &timeline))?;
         } else {
             let width = output::terminal().map_or(USUAL_WIDTH, |(columns, _)| columns);
-            let text = timeline::drawn(name.as_str(), &timeline, width, world.env.charset());
+            let text = timeline::drawn(name.as_str(), &timeline, width, world.charset());
             show(&text, world.global.color)?;
         }
         return Ok(Exit::Code(exit::DONE));

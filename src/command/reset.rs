@@ -20,13 +20,14 @@ pub fn run(args: &ResetArgs, world: &World) -> Result<Exit, Error> {
     };
     let mut told = Told::new(args.json);
     for name in std::mem::take(&mut selection.names) {
-        let mut before = None;
+        let (mut before, mut phase) = (None, "");
         let updated = store.update(&name, Unknown::Leave, &mut |breaker, now| {
             before = Some(Standing::of(breaker, now));
+            phase = breaker.phase.word();
             breaker.reset(now);
         });
         if let Some(updated) = selection.done(&name, updated) {
-            Told::warnings(&name, &updated);
+            world.conclude(&name, phase, &updated, &world.settings(&name).settings);
             told.change(Change::new(&name, Deed::Reset, before, &updated, true))?;
         }
     }

@@ -52,7 +52,7 @@ fn text(args: &StatusArgs, store: &FileStore, world: &World, room: Room) -> Resu
         }),
     };
     let place = format!("file:{}", store.dir().display());
-    let charset = world.env.charset();
+    let charset = world.charset();
     let text = match breakers.as_slice() {
         _ if args.json => json::status(&breakers, &place),
         [shown] if in_detail => {

@@ -18,7 +18,7 @@ impl Told {
 
     /// Tells what was amiss with a breaker, and has been dealt with.
     pub fn warnings(name: &Name, updated: &Updated) {
-        updated.warnings.iter().for_each(|warning| say(&format!("{name}: {warning}")));
+        updated.warnings.iter().for_each(|warning| say(&format!("{name}: warning: {warning}")));
     }
 
     pub fn change(&mut self, change: Change) -> Result<(), Error> {

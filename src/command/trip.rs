@@ -3,7 +3,8 @@
 use super::World;
 use super::told::Told;
 use crate::breaker::{Breaker, TripFor};
-use crate::cli::TripArgs;
+use crate::cli::{Settings, TripArgs};
+use crate::config::Plan;
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::render::change::{Change, Deed, Standing};
@@ -11,11 +12,13 @@ use crate::store::{Store, Unknown};
 
 pub fn run(args: &TripArgs, world: &World) -> Result<Exit, Error> {
     let name = &args.name;
-    let policy = crate::config::policy(&crate::cli::Settings::default())?;
+    let resolved = world.layers()?.resolve(Some(name), Settings::default())?;
+    let configured = Plan::new(&resolved)?.policy;
     let dice = world.env.dice();
-    let mut before = None;
+    let (mut before, mut phase) = (None, "");
     let updated =
-        world.store()?.update(name, Unknown::Create(&policy), &mut |breaker: &mut Breaker, now| {
+        world.store()?.update(name, Unknown::Create(&configured), &mut |breaker: &mut Breaker, now| {
+            phase = breaker.phase.word();
             before = Some(Standing::of(breaker, now));
             let policy = breaker.policy.clone();
             let length = args.length.map_or(TripFor::CooldownOf(&policy), TripFor::Exactly);
@@ -23,7 +26,7 @@ pub fn run(args: &TripArgs, world: &World) -> Result<Exit, Error> {
         })?;
     let mut told = Told::new(args.json);
     if let Some(updated) = updated {
-        Told::warnings(name, &updated);
+        world.conclude(name, phase, &updated, &resolved.settings);
         told.change(Change::new(name, Deed::Tripped, before, &updated, true))?;
     }
     told.end()?;

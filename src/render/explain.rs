@@ -126,7 +126,8 @@ impl Teller<'_> {
             WindowSize::Count(count) => format!("the last {count} runs"),
             WindowSize::Span(span) => format!("the runs of the last {span}"),
         };
-        let slow_word = slow_after.map_or_else(|| "were slow".to_owned(), |after| format!("took longer than {after}"));
+        let slow_word =
+            slow_after.map_or_else(|| "were slow".to_owned(), |after| format!("took longer than {after}"));
         for (rate, part, word) in
             [(failure_rate, counts.failures, "failed"), (slow_rate, counts.slow, slow_word.as_str())]
         {

@@ -73,12 +73,6 @@ pub fn cut(text: &str, room: usize, charset: Charset) -> String {
     short
 }
 
-/// The text, filled up with spaces to a width.
-pub fn fill(text: &str, room: usize) -> String {
-    let missing = room.saturating_sub(width(text));
-    format!("{text}{:missing$}", "")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +91,5 @@ mod tests {
             assert!(width(expected) <= room);
         }
         assert_eq!(cut("db-backup", 4, Charset::Ascii), "db-~");
-        assert_eq!(fill("日", 4), "日  ");
     }
 }

@@ -9,7 +9,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -59,12 +59,6 @@ impl Place {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        // Shares the description, and with it the lock.
-        let file = match fcntl_dupfd_cloexec(&file, HIGH_FD) {
-            Ok(high) => File::from(high),
-            // A low limit on open files; the number is a courtesy.
-            Err(_) => file,
-        };
         let pid = std::process::id();
         let holder = Holder { pid, started: procfs::start_time(pid), ..Holder::default() };
         let place = Place { file, holder };
@@ -85,6 +79,12 @@ impl Place {
         self.file.write_all_at(&text, 0)?;
         self.file.set_len(text.len() as u64)
     }
+}
+
+/// A descriptor of the same description, out of the way: what a command is given.
+pub fn duplicate(place: &Place) -> io::Result<OwnedFd> {
+    // Under a low limit on open files any number has to do.
+    fcntl_dupfd_cloexec(place, HIGH_FD).or_else(|_| fcntl_dupfd_cloexec(place, 0)).map_err(Into::into)
 }
 
 impl AsFd for Place {
@@ -147,13 +147,13 @@ pub fn look(file: &File, path: &Path) -> io::Result<Occupant> {
 /// The places for runs at once that somebody alive is in, by their legends. `open` fails for one that was never made;
 /// they are taken from the first on, so none comes after it.
 pub fn slots(open: impl Fn(u32) -> Option<File>) -> Vec<Slot> {
-    let slot = |number, file: &File| {
+    let slot = |file: &File| {
         let modified = file.metadata().and_then(|metadata| metadata.modified()).ok();
         let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         let since = since.and_then(|since| u64::try_from(since.as_millis()).ok());
-        Slot { number, holder: Holder::read(file), since }
+        Slot { holder: Holder::read(file), since }
     };
-    let made = (0..).map_while(|number| Some(slot(number, &open(number)?)));
+    let made = (0..).map_while(|number| Some(slot(&open(number)?)));
     made.filter(|slot| slot.holder.is_anybody_alive()).collect()
 }
 
