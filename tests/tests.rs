@@ -5,11 +5,15 @@
 )]
 
 mod around;
+mod completions;
 mod config;
 mod contention;
 mod crash;
 mod generated;
+mod json;
+mod metrics;
 mod readme;
 mod run;
 mod tidy;
+mod tools;
 mod util;

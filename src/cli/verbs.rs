@@ -231,11 +231,15 @@ pub struct ConfigArgs {
 pub struct ProfilesArgs {
     /// The profile to show in full
     #[arg(value_name = "PROFILE", value_parser = parse::profile)]
-    pub name: Option<&'static Profile>,
+    pub profile: Option<&'static Profile>,
 
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+
+    /// Print only the names, one a line
+    #[arg(long = "names", conflicts_with_all = ["json", "profile"])]
+    pub only_names: bool,
 }
 
 /// Print a completion script

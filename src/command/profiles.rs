@@ -30,13 +30,17 @@ struct Object {
 }
 
 pub fn run(args: &ProfilesArgs) -> Result<Exit, Error> {
+    if args.only_names {
+        print(&profile::all().iter().map(|profile| format!("{}\n", profile.name)).collect::<String>())?;
+        return Ok(Exit::Code(exit::DONE));
+    }
     if args.json {
-        let chosen = args.name.map_or_else(profile::all, std::slice::from_ref);
+        let chosen = args.profile.map_or_else(profile::all, std::slice::from_ref);
         let profiles = chosen.iter().map(object).collect();
         print(&json::document(&Document { version: 1, profiles }))?;
         return Ok(Exit::Code(exit::DONE));
     }
-    match args.name {
+    match args.profile {
         Some(profile) => print(&in_full(profile))?,
         None => print(&profile::all().iter().map(in_short).collect::<Vec<_>>().join("\n"))?,
     }
