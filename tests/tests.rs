@@ -12,6 +12,7 @@ mod crash;
 mod generated;
 mod json;
 mod metrics;
+mod operator;
 mod readme;
 mod run;
 mod tidy;
