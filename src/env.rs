@@ -35,6 +35,11 @@ impl Env {
             .or_else(|| home().map(|home| home.join(".local/state/brk")))
     }
 
+    /// Where files without a name may be made.
+    pub fn temporary_dir(&self) -> PathBuf {
+        variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+    }
+
     /// A random number from 0 to 1.
     pub fn dice(&self) -> f64 {
         (self.machine.random)() as f64 / u64::MAX as f64

@@ -72,6 +72,12 @@ impl Profile {
     }
 }
 
+impl Codes {
+    pub fn contains(&self, code: u8) -> bool {
+        self.specs.iter().any(|spec| matches!(spec, Spec::Codes(range) if range.contains(&code)))
+    }
+}
+
 fn verdict(outcome: Outcome) -> Verdict {
     match outcome {
         Outcome::Success => Verdict::Success,
@@ -98,6 +104,7 @@ fn codes(text: &str) -> Option<Spec> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breaker::outcome::Ending;
 
     #[test]
     fn every_profile_can_be_read_and_found() {
@@ -107,7 +114,7 @@ mod tests {
                 assert_eq!(find(name).map(|found| &found.name), Some(&profile.name));
             }
             assert!(!profile.source.is_empty() && !profile.meaning.is_empty(), "{}", profile.name);
-            assert_eq!(profile.rules().code(0), Verdict::Success, "{}", profile.name);
+            assert_eq!(profile.rules().classify(&Ending::Exited(0)), Verdict::Success, "{}", profile.name);
         }
         assert!(find("").is_none() && find("Curl").is_none());
     }
@@ -122,10 +129,7 @@ mod tests {
         for profile in all() {
             let lists = [&profile.success, &profile.failure, &profile.ignored];
             for code in 0..=255 {
-                let here = |codes: &&&Codes| {
-                    codes.specs.iter().any(|spec| matches!(spec, Spec::Codes(range) if range.contains(&code)))
-                };
-                let count = lists.iter().filter(here).count();
+                let count = lists.iter().filter(|codes| codes.contains(code)).count();
                 assert!(count <= 1, "{} in {count} lists of {}", code, profile.name);
             }
         }
@@ -133,7 +137,8 @@ mod tests {
 
     #[test]
     fn samples() {
-        let code = |profile: &str, code| find(profile).expect("a profile").rules().code(code);
+        let code =
+            |profile: &str, code| find(profile).expect("a profile").rules().classify(&Ending::Exited(code));
         assert_eq!(code("curl", 7), Verdict::Failure);
         assert_eq!(code("curl", 67), Verdict::Ignored);
         assert_eq!(code("rsync", 24), Verdict::Success);

@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::breaker::event::Event;
 use crate::breaker::policy::Policy;
 use crate::breaker::time::{Clock, Reading, Timestamp};
 use crate::breaker::{Breaker, Probe};
@@ -39,6 +40,8 @@ pub enum Unknown<'a> {
 pub struct Updated {
     pub breaker: Breaker,
     pub clock: Clock,
+    /// What happened, oldest first.
+    pub events: Vec<Event>,
     /// The place of the probe that the update began, held until it is dropped.
     pub place: Option<Place>,
     /// For standard error: what was amiss, and has been dealt with.

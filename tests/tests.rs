@@ -1,7 +1,19 @@
 //! Everything that is seen from outside, in one binary: each test starts the real `brk`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests stand outside of the rooms that may not read clocks or variables"
+)]
 
+mod around;
+mod config;
+mod contention;
+mod crash;
+mod generated;
 mod process;
+mod readme;
+mod run;
 mod signals;
 mod supervise;
+mod tidy;
 mod tty;
 mod util;

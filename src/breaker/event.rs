@@ -160,3 +160,17 @@ impl HoldAs {
         }
     }
 }
+
+impl EventKind {
+    /// Whether it tells of a phase that was entered.
+    pub fn is_change(&self) -> bool {
+        matches!(
+            self,
+            EventKind::Opened { .. }
+                | EventKind::HalfOpen
+                | EventKind::Closed
+                | EventKind::Reset
+                | EventKind::Tripped { .. }
+        )
+    }
+}
