@@ -9,6 +9,8 @@ mod config;
 mod contention;
 mod crash;
 mod generated;
+mod given;
+mod init;
 mod process;
 mod readme;
 mod run;
