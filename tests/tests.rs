@@ -2,6 +2,8 @@
 
 mod contention;
 mod crash;
+mod outage;
 mod run;
+mod seeds;
 mod tidy;
 mod util;
