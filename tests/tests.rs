@@ -5,5 +5,6 @@ mod crash;
 mod outage;
 mod run;
 mod seeds;
+mod state;
 mod tidy;
 mod util;
