@@ -9,6 +9,7 @@ mod config;
 mod contention;
 mod crash;
 mod generated;
+mod messages;
 mod readme;
 mod run;
 mod tidy;
