@@ -11,6 +11,7 @@ mod crash;
 mod generated;
 mod given;
 mod init;
+mod messages;
 mod outage;
 mod process;
 mod readme;
