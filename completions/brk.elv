@@ -18,7 +18,7 @@ set edit:completion:arg-completer[brk] = {|@words|
     }
     var completions = [
         &'brk'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
@@ -76,25 +76,25 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --observe 'Try a policy out: count what would be refused, and run it all the same'
             cand --on-state-error 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]'
             cand --report 'Write what became of the run to FILE, as one JSON object'
-            cand --retries 'Try again up to N times after a failure, as long as the breaker stays closed'
+            cand --retries 'Try again up to N times after a failure, until the breaker opens; BRK_ATTEMPT counts from 1'
             cand --retry-delay 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]'
             cand --retry-backoff 'By what that pause grows with each attempt [default: 2]'
             cand --retry-max-delay 'What that pause never grows beyond [default: 1m]'
-            cand --wait 'Wait until admitted instead of being refused, for MAX at the most'
+            cand --wait 'Wait until admitted instead of being refused, for MAX at the most (--wait=10m, with the =)'
             cand --max-concurrent 'At most N runs of this name with this flag at once; a further one is refused as busy'
             cand --fallback 'What to run instead when the run is refused, by ''sh -c''; its exit code is brk''s'
             cand --fallback-on 'When to run the fallback: refused, failure (a timeout too), timeout [default: refused]'
             cand --output 'What is shown of the command''s output: stream, on-failure, or on-change (for cron) [default: stream]'
-            cand --on-open 'Run CMD by ''sh -c'' when the breaker opens'
-            cand --on-close 'Run CMD when the breaker closes'
-            cand --on-change 'Run CMD at every change of phase'
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --on-open 'Run CMD by ''sh -c'' when the breaker opens, but not when a failed probe opens it again'
+            cand --on-close 'Run CMD when the breaker closes, as --on-open'
+            cand --on-change 'Run CMD at every change of phase, as --on-open'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
         &'brk;check'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand -q 'Print nothing'
             cand --quiet 'Print nothing'
@@ -102,7 +102,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --help 'Print help'
         }
         &'brk;status'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --json 'Print JSON'
             cand -h 'Print help'
@@ -112,14 +112,14 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand -n 'Only the last N events'
             cand --lines 'Only the last N events'
             cand --since 'Only what is no older than this'
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --json 'Print JSON Lines'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;reset'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --all 'All breakers'
             cand -h 'Print help'
@@ -128,7 +128,7 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk;trip'= {
             cand --for 'For how long [default: the cooldown of its last run]'
             cand --reason 'Why, for those who ask later'
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand -h 'Print help'
             cand --help 'Print help'
@@ -136,44 +136,44 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk;hold'= {
             cand --for 'End the override by itself after this long'
             cand --reason 'Why, for those who ask later'
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;release'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;forget'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;config'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --check 'Only read all files and all sections; exit 2 where something is wrong'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;profiles'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;completions'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;man'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand -h 'Print help'
             cand --help 'Print help'
