@@ -53,6 +53,10 @@ ps -ef >&2
 exit 1
 "#;
 
+/// What the stage asks of the machine.
+const NEEDS: &str =
+    "the test of cron needs root, or sudo without a password, and the right to mount (CAP_SYS_ADMIN)";
+
 /// One mail is one file. Its name has no `new` before all of it is there.
 const SENDMAIL: &str = r#"#!/bin/sh
 mail=$(mktemp MAILS/XXXXXXXX)
@@ -124,7 +128,7 @@ impl<'a> Cron<'a> {
         command.arg(login());
         let log = File::create(sandbox.file("stage.log")).expect("a file");
         command.stdin(Stdio::piped()).stdout(log.try_clone().expect("a file")).stderr(log);
-        let child = command.spawn().expect("unshare, or sudo, of util-linux and sudo");
+        let child = command.spawn().unwrap_or_else(|error| panic!("{NEEDS}: {command:?}: {error}"));
         Cron { sandbox, child }
     }
 
@@ -157,7 +161,7 @@ impl<'a> Cron<'a> {
         let start = Instant::now();
         while !sign(self) {
             let ended = self.child.try_wait().expect("a status");
-            assert!(ended.is_none(), "the daemon's stage ended: {ended:?}\n{}", self.all());
+            assert!(ended.is_none(), "the daemon has ended, {ended:?}; {NEEDS}\n{}", self.all());
             assert!(start.elapsed() < PATIENCE, "waited in vain: {what}\n{}", self.all());
             std::thread::sleep(Duration::from_millis(50));
         }
