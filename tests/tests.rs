@@ -8,6 +8,7 @@ mod around;
 mod config;
 mod contention;
 mod crash;
+mod cron;
 mod generated;
 mod given;
 mod init;
