@@ -3,17 +3,21 @@
 mod check;
 mod completions;
 mod config;
+mod explain;
 mod forget;
 mod history;
 mod hold;
 mod man;
+mod metrics;
 mod profiles;
 mod release;
 mod reset;
 mod run;
 mod select;
 mod status;
+mod told;
 mod trip;
+mod watch;
 
 use crate::cli::{Cli, Settings, Verb};
 use crate::config::layers::{Layers, Resolved};
@@ -23,6 +27,7 @@ use crate::exit::Exit;
 use crate::hook;
 use crate::name::Name;
 use crate::output::say;
+use crate::render::style::Charset;
 use crate::store::file::FileStore;
 use crate::store::{StoreError, Updated};
 
@@ -40,6 +45,8 @@ pub fn dispatch(cli: Cli, env: &Env) -> Result<Exit, Error> {
         Verb::Check(args) => check::run(&args, &world),
         Verb::Status(args) => status::run(&args, &world),
         Verb::History(args) => history::run(&args, &world),
+        Verb::Explain(args) => explain::run(&args, &world),
+        Verb::Metrics(args) => metrics::run(&args, &world),
         Verb::Reset(args) => reset::run(&args, &world),
         Verb::Trip(args) => trip::run(&args, &world),
         Verb::Hold(args) => hold::run(&args, &world),
@@ -59,6 +66,8 @@ impl Verb {
             Verb::Check(_)
             | Verb::Status(_)
             | Verb::History(_)
+            | Verb::Explain(_)
+            | Verb::Metrics(_)
             | Verb::Reset(_)
             | Verb::Hold(_)
             | Verb::Release(_)
@@ -83,6 +92,11 @@ impl World<'_> {
     fn store(&self) -> Result<FileStore, StoreError> {
         let dir = self.env.state_dir(self.global.state_dir.as_deref()).ok_or(StoreError::NoDirectory)?;
         Ok(FileStore::new(dir, self.env.machine))
+    }
+
+    /// The characters that can be shown.
+    fn charset(&self) -> Charset {
+        if self.env.has_unicode() { Charset::Unicode } else { Charset::Ascii }
     }
 
     /// The configuration files.

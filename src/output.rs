@@ -1,12 +1,18 @@
 //! What is said: results on standard output, everything else on standard error. A stream that nobody can read is no
 //! reason to fail.
 
+mod replace;
+mod terminal;
+
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use crate::error::Error;
+
+pub use replace::replace;
+pub use terminal::{show, terminal, wants_color};
 
 /// A line on standard error, as from `brk`. It stays one line, and moves no cursor, whatever it quotes.
 pub fn say(text: &str) {

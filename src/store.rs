@@ -16,8 +16,8 @@ use crate::breaker::time::{Clock, Reading, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
 
-use journal::Record;
-use place::Place;
+use journal::{Entry, Record};
+use place::{Holder, Place};
 
 /// What a store needs of the machine that it runs on.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +65,14 @@ pub struct LiveProbe {
     pub survivors: Vec<u32>,
 }
 
+/// One of the places for runs at once that is taken.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    pub holder: Holder,
+    /// When it was taken, by the wall clock in milliseconds since 1970.
+    pub since: Option<u64>,
+}
+
 #[derive(Clone, Debug)]
 pub enum StoreError {
     /// No state directory is named, and there is no home to put one into.
@@ -107,6 +115,13 @@ pub trait Store {
 
     /// What is kept of the past, oldest first.
     fn history(&self, name: &Name) -> Result<Option<Vec<Record>>, StoreError>;
+
+    /// The newest of what is kept of the past, oldest first: a few dozen entries, at a cost that does not grow.
+    fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError> {
+        const FEW: usize = 64;
+        let mut records = self.history(name)?.unwrap_or_default();
+        Ok(records.split_off(records.len().saturating_sub(FEW)).into_iter().map(Entry::from).collect())
+    }
 
     /// All names, sorted.
     fn names(&self) -> Result<Vec<Name>, StoreError>;

@@ -5,6 +5,7 @@
 )]
 
 mod around;
+mod completions;
 mod config;
 mod contention;
 mod crash;
@@ -12,7 +13,9 @@ mod cron;
 mod generated;
 mod given;
 mod init;
+mod json;
 mod messages;
+mod metrics;
 mod outage;
 mod process;
 mod readme;
@@ -22,5 +25,6 @@ mod signals;
 mod state;
 mod supervise;
 mod tidy;
+mod tools;
 mod tty;
 mod util;
