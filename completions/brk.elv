@@ -18,7 +18,7 @@ set edit:completion:arg-completer[brk] = {|@words|
     }
     var completions = [
         &'brk'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help (see more with ''--help'')'
@@ -79,26 +79,26 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --observe 'Try a policy out: count what would be refused, and run it all the same'
             cand --on-state-error 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]'
             cand --report 'Write what became of the run to FILE, as one JSON object'
-            cand --retries 'Try again up to N times after a failure, as long as the breaker stays closed'
+            cand --retries 'Try again up to N times after a failure, until the breaker opens; BRK_ATTEMPT counts from 1'
             cand --retry-delay 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]'
             cand --retry-backoff 'By what that pause grows with each attempt [default: 2]'
             cand --retry-max-delay 'What that pause never grows beyond [default: 1m]'
-            cand --wait 'Wait until admitted instead of being refused, for MAX at the most'
+            cand --wait 'Wait until admitted instead of being refused, for MAX at the most (--wait=10m, with the =)'
             cand --max-concurrent 'At most N runs of this name with this flag at once; a further one is refused as busy'
             cand --fallback 'What to run instead when the run is refused, by ''sh -c''; its exit code is brk''s'
             cand --fallback-on 'When to run the fallback: refused, failure (a timeout too), timeout [default: refused]'
             cand --output 'What is shown of the command''s output: stream, on-failure, or on-change (for cron) [default: stream]'
-            cand --on-open 'Run CMD by ''sh -c'' when the breaker opens'
-            cand --on-close 'Run CMD when the breaker closes'
-            cand --on-change 'Run CMD at every change of phase'
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --on-open 'Run CMD by ''sh -c'' when the breaker opens, but not when a failed probe opens it again'
+            cand --on-close 'Run CMD when the breaker closes, as --on-open'
+            cand --on-change 'Run CMD at every change of phase, as --on-open'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
         &'brk;check'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -q 'Print nothing'
@@ -109,7 +109,7 @@ set edit:completion:arg-completer[brk] = {|@words|
         }
         &'brk;status'= {
             cand --watch 'Show it again and again, until q or Ctrl-C [default: every 2s]'
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --json 'Print JSON'
@@ -122,7 +122,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --lines 'Only the last N events [default: all; with --follow, 10]'
             cand --since 'Only what is no older than this'
             cand --svg 'Write phases and outcomes over time into FILE, as a picture'
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --json 'Print JSON Lines'
@@ -133,7 +133,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --help 'Print help'
         }
         &'brk;explain'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --json 'Print JSON'
@@ -143,14 +143,14 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk;metrics'= {
             cand -o 'Replace FILE atomically, with the mode that the umask gives, instead of printing'
             cand --output 'Replace FILE atomically, with the mode that the umask gives, instead of printing'
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;reset'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --all 'All breakers'
@@ -161,7 +161,7 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk;trip'= {
             cand --for 'For how long [default: the cooldown of its last run]'
             cand --reason 'Why, for those who ask later'
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --json 'Print JSON'
@@ -171,7 +171,7 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk;hold'= {
             cand --for 'End the override by itself after this long'
             cand --reason 'Why, for those who ask later'
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --json 'Print JSON'
@@ -179,7 +179,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --help 'Print help'
         }
         &'brk;release'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --json 'Print JSON'
@@ -187,7 +187,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --help 'Print help'
         }
         &'brk;forget'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --json 'Print JSON'
@@ -195,7 +195,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --help 'Print help'
         }
         &'brk;config'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --check 'Only read all files and all sections; exit 2 where something is wrong'
@@ -203,7 +203,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --help 'Print help'
         }
         &'brk;profiles'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --json 'Print JSON'
@@ -212,14 +212,14 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --help 'Print help'
         }
         &'brk;completions'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;man'= {
-            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help'

@@ -14,10 +14,15 @@ use crate::error::Error;
 pub use replace::replace;
 pub use terminal::{show, terminal, wants_color};
 
-/// A line on standard error, as from `brk`.
+/// A line on standard error, as from `brk`. It stays one line, and moves no cursor, whatever it quotes.
 pub fn say(text: &str) {
+    let mut line = String::from("brk: ");
+    for char in text.chars() {
+        if char.is_control() { line.extend(char.escape_default()) } else { line.push(char) }
+    }
+    line.push('\n');
     // In one write, so that the lines of many processes do not mix. Where it fails there is nobody to tell.
-    let _ = io::stderr().lock().write_all(format!("brk: {text}\n").as_bytes());
+    let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// A result, as it stands, on standard output.
