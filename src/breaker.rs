@@ -96,6 +96,9 @@ pub struct Probe {
     pub deadline: Option<Timestamp>,
     /// The process id of its `brk`.
     pub pid: u32,
+    /// Its number among all probes that this breaker has had.
+    #[serde(default)]
+    pub serial: u64,
 }
 
 /// Lifetime counts. They never go down.
@@ -164,6 +167,8 @@ pub struct Permit {
     id: u64,
     pub generation: u64,
     pub kind: PermitKind,
+    /// How many probes there had been: the number of this one, where it is one.
+    serial: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -293,9 +298,11 @@ impl Breaker {
     ) -> Heard {
         // An override that ended by time meanwhile is for the next run to record: it must not make this one late.
         let probe = matches!(permit.kind, PermitKind::Probe(_));
-        if let PermitKind::Probe(place) = permit.kind {
-            self.probes.retain(|probe| (probe.place, probe.generation) != (place, permit.generation));
-        }
+        let listed = self.probes.len();
+        self.probes
+            .retain(|other| !probe || (other.serial, other.generation) != (permit.serial, permit.generation));
+        // A probe that was given up for lost no longer has a place to speak from: another may have it by now.
+        let lost = probe && self.probes.len() == listed;
         let outcome = report.verdict.outcome();
         let slow = policy.is_slow(report.duration);
         let run = Run {
@@ -305,7 +312,7 @@ impl Breaker {
             slow,
             check: report.task == Task::Check,
         };
-        let late = permit.id != self.id || permit.generation != self.generation;
+        let late = permit.id != self.id || permit.generation != self.generation || lost;
         self.note(&report, late, now);
         if late {
             self.totals.late += 1;
@@ -456,6 +463,7 @@ impl Breaker {
             since: now,
             deadline: visitor.lifetime.map(|lifetime| now.after(lifetime)),
             pid: visitor.pid,
+            serial: self.totals.probes,
         });
     }
 
@@ -590,7 +598,7 @@ impl Breaker {
     }
 
     fn permit(&self, kind: PermitKind) -> Permit {
-        Permit { id: self.id, generation: self.generation, kind }
+        Permit { id: self.id, generation: self.generation, kind, serial: self.totals.probes }
     }
 
     fn tell(&mut self, kind: EventKind) {

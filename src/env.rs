@@ -8,6 +8,7 @@ use directories::BaseDirs;
 
 use crate::breaker::time::Reading;
 use crate::store::Machine;
+use crate::supervise::quiet_thread;
 
 /// What a command needs of the world around it.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub struct Env {
 impl Env {
     pub fn read() -> Env {
         Env {
-            machine: Machine { clocks: read_clocks, random },
+            machine: Machine { clocks: read_clocks, random, thread: quiet_thread },
             state_dir: variable("BRK_STATE_DIR").map(PathBuf::from),
             config: variable("BRK_CONFIG").map(PathBuf::from),
         }

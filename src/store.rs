@@ -4,19 +4,29 @@
 pub mod file;
 pub mod journal;
 pub mod place;
+#[cfg(feature = "redis")]
+pub mod redis;
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::breaker::event::Event;
 use crate::breaker::policy::Policy;
 use crate::breaker::time::{Clock, Reading, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
 
-use journal::Record;
 use place::Place;
+
+#[cfg(feature = "redis")]
+pub use redis::lease::Lease;
+
+/// Only a shared store gives leases.
+#[cfg(not(feature = "redis"))]
+#[derive(Debug)]
+pub enum Lease {}
 
 /// What a store needs of the machine that it runs on.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +34,8 @@ pub struct Machine {
     pub clocks: fn() -> Reading,
     /// Any number, every time another.
     pub random: fn() -> u64,
+    /// Starts a thread that no signal reaches, and lets it go.
+    pub thread: fn(Box<dyn FnOnce() + Send>) -> io::Result<()>,
 }
 
 /// What to do about a name without a breaker.
@@ -39,8 +51,12 @@ pub enum Unknown<'a> {
 pub struct Updated {
     pub breaker: Breaker,
     pub clock: Clock,
+    /// What happened, oldest first.
+    pub events: Vec<Event>,
     /// The place of the probe that the update began, held until it is dropped.
     pub place: Option<Place>,
+    /// The same on a shared store, kept up until it is dropped.
+    pub lease: Option<Lease>,
     /// For standard error: what was amiss, and has been dealt with.
     pub warnings: Vec<String>,
 }
@@ -60,6 +76,13 @@ pub struct LiveProbe {
     pub command_pid: Option<u32>,
     /// What is left of a probe whose `brk` is dead.
     pub survivors: Vec<u32>,
+}
+
+/// What happened in one step.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub clock: Clock,
+    pub events: Vec<Event>,
 }
 
 #[derive(Clone, Debug)]
@@ -88,6 +111,15 @@ pub enum StoreError {
     Damaged {
         path: PathBuf,
     },
+    /// A shared store cannot be used.
+    Away {
+        /// Its address, without secrets.
+        store: String,
+        why: String,
+    },
+    Thread {
+        source: Arc<io::Error>,
+    },
 }
 
 pub trait Store {
@@ -103,7 +135,7 @@ pub trait Store {
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError>;
 
     /// What is kept of the past, oldest first.
-    fn history(&self, name: &Name) -> Result<Option<Vec<Record>>, StoreError>;
+    fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError>;
 
     /// All names, sorted.
     fn names(&self) -> Result<Vec<Name>, StoreError>;
@@ -131,6 +163,10 @@ impl Snapshot {
 impl StoreError {
     pub fn io(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
         StoreError::Io { doing, path: path.to_owned(), source: Arc::new(source) }
+    }
+
+    pub fn thread(source: io::Error) -> StoreError {
+        StoreError::Thread { source: Arc::new(source) }
     }
 }
 
@@ -167,6 +203,8 @@ impl fmt::Display for StoreError {
             StoreError::Damaged { path } => {
                 write!(f, "no record of {} can be read; the next run will set it aside", path.display())
             }
+            StoreError::Away { store, why } => write!(f, "the shared store {store} cannot be used: {why}"),
+            StoreError::Thread { source } => write!(f, "cannot start a thread: {source}"),
         }
     }
 }

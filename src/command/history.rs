@@ -24,6 +24,6 @@ pub fn run(args: &HistoryArgs, world: &World) -> Result<Exit, Error> {
     let wanted = args.lines.map_or(events.len(), |lines| lines as usize);
     let shown = &events[events.len().saturating_sub(wanted)..];
     let render = if args.json { history::json } else { history::line };
-    print(&shown.iter().map(|(record, event)| render(record, event)).collect::<String>())?;
+    print(&shown.iter().map(|(record, event)| render(&record.clock, event)).collect::<String>())?;
     Ok(Exit::Code(exit::DONE))
 }

@@ -5,9 +5,8 @@ use serde::Serialize;
 use super::{wall_time, words};
 use crate::breaker::event::{Event, EventKind, Run};
 use crate::breaker::outcome::Outcome;
-use crate::breaker::time::{Millis, Timestamp};
+use crate::breaker::time::{Clock, Millis, Timestamp};
 use crate::signal;
-use crate::store::journal::Record;
 
 /// One event, as machines read it.
 #[derive(Serialize)]
@@ -43,16 +42,16 @@ struct Object<'a> {
 }
 
 /// An event as a JSON line, newline included.
-pub fn json(record: &Record, event: &Event) -> String {
-    let mut line = serde_json::to_string(&object(record, event)).expect("plain data becomes JSON");
+pub fn json(clock: &Clock, event: &Event) -> String {
+    let mut line = serde_json::to_string(&object(clock, event)).expect("plain data becomes JSON");
     line.push('\n');
     line
 }
 
-fn object<'a>(record: &Record, event: &'a Event) -> Object<'a> {
-    let time = |at: Timestamp| wall_time(&record.clock, at);
+fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
+    let time = |at: Timestamp| wall_time(clock, at);
     let mut object = Object {
-        at: time(record.clock.time()),
+        at: time(clock.time()),
         event: word(&event.kind),
         generation: event.generation,
         outcome: None,
@@ -124,14 +123,14 @@ pub fn word(kind: &EventKind) -> &'static str {
 }
 
 /// An event as a line for people, newline included.
-pub fn line(record: &Record, event: &Event) -> String {
-    let at = wall_time(&record.clock, record.clock.time());
-    let told = told(record, event);
+pub fn line(clock: &Clock, event: &Event) -> String {
+    let at = wall_time(clock, clock.time());
+    let told = told(clock, event);
     format!("{at}  {:9}  {told}", word(&event.kind)).trim_end().to_owned() + "\n"
 }
 
-fn told(record: &Record, event: &Event) -> String {
-    let now = record.clock.time();
+fn told(clock: &Clock, event: &Event) -> String {
+    let now = clock.time();
     let because =
         |reason: &Option<String>| reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     match &event.kind {

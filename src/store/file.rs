@@ -21,7 +21,7 @@ use rustix::io::Errno;
 
 use super::journal::{self, Newest, Record, Tail};
 use super::place::{self, Occupant, Place};
-use super::{LiveProbe, Machine, Snapshot, Store, StoreError, Unknown, Updated};
+use super::{Entry, LiveProbe, Machine, Snapshot, Store, StoreError, Unknown, Updated};
 use crate::breaker::time::{Clock, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
@@ -212,11 +212,11 @@ impl Store for FileStore {
         let events = breaker.take_events();
         let place = self.claim(&files, &probes, &breaker)?;
         if !events.is_empty() || journal.newest.is_none() {
-            let record = Record { v: journal::VERSION, clock, events, state: breaker.clone() };
+            let record = Record { v: journal::VERSION, clock, events: events.clone(), state: breaker.clone() };
             self.write(&files, &journal, record)
                 .map_err(|source| StoreError::io("write to", &path, source))?;
         }
-        Ok(Some(Updated { breaker, clock, place, warnings }))
+        Ok(Some(Updated { breaker, clock, events, place, lease: None, warnings }))
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
@@ -247,13 +247,15 @@ impl Store for FileStore {
         Ok(Some(Snapshot { breaker: record.state, clock, alive }))
     }
 
-    fn history(&self, name: &Name) -> Result<Option<Vec<Record>>, StoreError> {
+    fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError> {
         let path = self.files(name).path(JOURNAL);
         let Some(file) = existing(open(&path, OFlags::RDONLY))? else {
             return Ok(None);
         };
         let records = journal::records(&file).map_err(|source| StoreError::io("read", &path, source))?;
-        Ok((!records.is_empty()).then_some(records))
+        let entries = records.into_iter().map(|Record { clock, events, .. }| Entry { clock, events });
+        let entries: Vec<_> = entries.collect();
+        Ok((!entries.is_empty()).then_some(entries))
     }
 
     fn names(&self) -> Result<Vec<Name>, StoreError> {

@@ -1,0 +1,7 @@
+-- A breaker as it stands, and the server's time in milliseconds. For a writer, first a write that changes nothing:
+-- a replica, or a server that is out of memory or cannot save, says so now and not when the run is over.
+if ARGV[1] == 'write' and redis.call('HEXISTS', KEYS[1], 'state') == 1 then
+  redis.call('HSETNX', KEYS[1], 'state', '')
+end
+local time = redis.call('TIME')
+return {time[1] * 1000 + math.floor(time[2] / 1000), redis.call('HGETALL', KEYS[1])}

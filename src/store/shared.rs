@@ -1,0 +1,170 @@
+//! A shared store, and the host's own files behind it: for the time when it is away, and for what must hold then.
+//!
+//! What this host sees on the shared store that refuses runs is copied into its own files when it is seen, for when it
+//! matters it is too late to ask. What happens in the files while the store is away stays there.
+
+use std::cell::RefCell;
+
+use super::file::FileStore;
+use super::redis::RedisStore;
+use super::{Entry, Machine, Origin, Snapshot, Store, StoreError, Unknown, Updated};
+use crate::breaker::Breaker;
+use crate::breaker::shadow::Seen;
+use crate::breaker::time::Timestamp;
+use crate::name::Name;
+
+/// For how long a store that was found away is not asked again by the same process, in milliseconds.
+const LEFT_ALONE: u64 = 5_000;
+
+#[derive(Debug)]
+pub struct SharedStore {
+    remote: RedisStore,
+    files: Result<FileStore, StoreError>,
+    machine: Machine,
+    absence: RefCell<Option<Absence>>,
+}
+
+/// The shared store was found away.
+#[derive(Clone, Debug)]
+struct Absence {
+    since: u64,
+    why: StoreError,
+    is_told: bool,
+}
+
+impl SharedStore {
+    pub fn new(remote: RedisStore, files: Result<FileStore, StoreError>, machine: Machine) -> SharedStore {
+        SharedStore { remote, files, machine, absence: RefCell::new(None) }
+    }
+
+    pub fn files(&self) -> Result<&FileStore, StoreError> {
+        self.files.as_ref().map_err(StoreError::clone)
+    }
+
+    /// What answers at the moment, for people and machines.
+    pub fn place(&self) -> String {
+        match (self.absent(), &self.files) {
+            (Some(_), Ok(files)) => files.place(),
+            _ => self.remote.address().to_string(),
+        }
+    }
+
+    /// Why the store was found away, once.
+    pub fn take_warning(&self) -> Option<String> {
+        let mut absence = self.absence.borrow_mut();
+        let absence = absence.as_mut().filter(|absence| !absence.is_told)?;
+        absence.is_told = true;
+        Some(format!("{}; this host's own state is used", absence.why))
+    }
+
+    /// A step for a run: on the shared store, or in this host's files while that is away.
+    pub fn update_or_stand_in(
+        &self,
+        name: &Name,
+        unknown: Unknown,
+        origin: Origin,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp),
+    ) -> Result<Option<Updated>, StoreError> {
+        if origin == Origin::Files {
+            return self.files()?.update(name, unknown, step);
+        }
+        let error = match self.update(name, unknown, step) {
+            Err(error @ StoreError::Away { .. }) => error,
+            other => return other,
+        };
+        let why = error.to_string();
+        let mut step = |breaker: &mut Breaker, now: Timestamp| {
+            breaker.stand_in(&why);
+            step(breaker, now);
+        };
+        let mut updated = self.files()?.update(name, unknown, &mut step)?;
+        if let Some(updated) = &mut updated {
+            updated.warnings.extend(self.take_warning());
+        }
+        Ok(updated)
+    }
+
+    /// Asks the shared store, unless it has just been found away.
+    fn ask<T>(&self, question: impl FnOnce(&RedisStore) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Some(why) = self.absent() {
+            return Err(why);
+        }
+        let answer = question(&self.remote);
+        if let Err(why @ StoreError::Away { .. }) = &answer {
+            let is_told = self.absence.borrow().as_ref().is_some_and(|absence| absence.is_told);
+            let since = (self.machine.clocks)().up;
+            *self.absence.borrow_mut() = Some(Absence { since, why: why.clone(), is_told });
+        }
+        answer
+    }
+
+    fn absent(&self) -> Option<StoreError> {
+        let absence = self.absence.borrow();
+        let now = (self.machine.clocks)().up;
+        absence.as_ref().filter(|absence| now < absence.since + LEFT_ALONE).map(|absence| absence.why.clone())
+    }
+
+    /// For those who only look: the shared store, or the files while it is away.
+    fn look<T>(
+        &self,
+        remote: impl FnOnce(&RedisStore) -> Result<T, StoreError>,
+        files: impl FnOnce(&FileStore) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match self.ask(remote) {
+            Err(StoreError::Away { .. }) if self.files.is_ok() => files(self.files()?),
+            other => other,
+        }
+    }
+
+    /// Keeps in the files what refuses runs on the shared store. Trouble with the files is for the day that they are
+    /// needed: the run is guarded.
+    fn keep(&self, name: &Name, updated: &Updated) -> Result<(), StoreError> {
+        let files = self.files()?;
+        let shared = &updated.breaker;
+        let now = updated.clock.time();
+        let seen = Seen::of(shared, now);
+        let is_kept = match files.read(name)? {
+            Some(own) => own.breaker.is_copy_of(&seen),
+            None => !seen.refuses(),
+        };
+        if !is_kept {
+            files.update(name, Unknown::Create(&shared.policy), &mut |own, own_now| own.copy(shared, now, own_now))?;
+        }
+        Ok(())
+    }
+}
+
+impl Store for SharedStore {
+    /// Only on the shared store: an operator's word is for all hosts, or for none.
+    fn update(
+        &self,
+        name: &Name,
+        unknown: Unknown,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp),
+    ) -> Result<Option<Updated>, StoreError> {
+        let mut updated = self.ask(|remote| remote.update(name, unknown, step))?;
+        if let Some(updated) = &mut updated
+            && let Err(error) = self.keep(name, updated)
+            && Seen::of(&updated.breaker, updated.clock.time()).refuses()
+        {
+            updated.warnings.push(format!("{error}; what was seen on the shared store holds only while it can be reached"));
+        }
+        Ok(updated)
+    }
+
+    fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
+        self.look(|remote| remote.read(name), |files| files.read(name))
+    }
+
+    fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError> {
+        self.look(|remote| remote.history(name), |files| files.history(name))
+    }
+
+    fn names(&self) -> Result<Vec<Name>, StoreError> {
+        self.look(RedisStore::names, FileStore::names)
+    }
+
+    fn forget(&self, name: &Name) -> Result<bool, StoreError> {
+        self.ask(|remote| remote.forget(name))
+    }
+}
