@@ -10,18 +10,28 @@
 
 pub mod backoff;
 pub mod event;
+mod hear;
+mod operator;
 pub mod outcome;
 pub mod policy;
+#[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "only a shared store casts a shadow"))]
+pub mod shadow;
+#[cfg(test)]
+mod tests;
 pub mod time;
+mod visit;
 pub mod window;
 
 use serde::{Deserialize, Serialize};
 
-use event::{Event, EventKind, Hold, HoldAs, OpenedBy, RefusedBy, Run};
-use outcome::{Ending, Outcome, Verdict};
+use event::{Event, EventKind, Hold, HoldAs, OpenedBy, RefusedBy};
+use outcome::{Ending, Outcome};
 use policy::Policy;
+use shadow::Shadow;
 use time::{Millis, Timestamp};
-use window::{Call, Counts, Window};
+use window::{Counts, Window};
+
+pub use visit::{Admission, Heard, Mode, Permit, PermitKind, Refusal, Report, Task, TripFor, Visitor};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Breaker {
@@ -58,6 +68,9 @@ pub struct Breaker {
     pub last_success: Option<Timestamp>,
     /// The policy of the last run.
     pub policy: Policy,
+    /// What it is to a shared breaker; absent where there never was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<Shadow>,
     /// What happened since the store last took the events away.
     #[serde(skip)]
     events: Vec<Event>,
@@ -129,91 +142,6 @@ pub struct Last {
     pub program: String,
 }
 
-/// Who asks to be admitted.
-#[derive(Clone, Copy, Debug)]
-pub struct Visitor {
-    pub mode: Mode,
-    /// The process id of its `brk`.
-    pub pid: u32,
-    /// The longest that a probe of this run can rightly live.
-    pub lifetime: Option<Millis>,
-    pub task: Task,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    Enforce,
-    /// What would be refused is counted as refused, and admitted all the same.
-    Observe,
-}
-
-/// What a probe of this run would start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    Command,
-    /// A cheap check in the command's place.
-    Check,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum Admission {
-    Granted(Permit),
-    Refused(Refusal),
-}
-
-/// The right to run, and what joins a result to the breaker that admitted it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Permit {
-    id: u64,
-    pub generation: u64,
-    pub kind: PermitKind,
-    /// How many probes there had been: the number of this one, where it is one.
-    serial: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PermitKind {
-    Normal,
-    /// With the number of its place.
-    Probe(u32),
-    /// Recorded, but moves nothing: held closed, or observing.
-    Bystander,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Refusal {
-    pub why: RefusedBy,
-    /// When to come back, where that is known.
-    pub retry_at: Option<Timestamp>,
-}
-
-/// What is reported of a run that ended.
-#[derive(Clone, Debug)]
-pub struct Report {
-    pub ending: Ending,
-    pub verdict: Verdict,
-    pub duration: Millis,
-    pub program: String,
-    pub task: Task,
-}
-
-/// What a result did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// It counted, or was recorded without moving anything.
-    InTime,
-    /// The first failure after a success, or of a new breaker.
-    FirstFailure,
-    Late,
-}
-
-/// How long a trip lasts.
-#[derive(Clone, Copy, Debug)]
-pub enum TripFor<'a> {
-    Exactly(Millis),
-    CooldownOf(&'a Policy),
-}
-
 impl Phase {
     /// The word that machines read.
     pub fn word(&self) -> &'static str {
@@ -221,6 +149,14 @@ impl Phase {
             Phase::Closed => "closed",
             Phase::Open(_) => "open",
             Phase::HalfOpen { .. } => "half-open",
+        }
+    }
+
+    /// When an open breaker lets the next probe in.
+    pub fn retry_at(&self) -> Option<Timestamp> {
+        match self {
+            Phase::Open(opening) => Some(opening.retry_at),
+            Phase::Closed | Phase::HalfOpen { .. } => None,
         }
     }
 
@@ -253,6 +189,7 @@ impl Breaker {
             last_launch: None,
             last_success: None,
             policy,
+            shadow: None,
             events: Vec::new(),
         }
     }
@@ -266,79 +203,20 @@ impl Breaker {
                 Admission::Granted(self.permit(PermitKind::Probe(place)))
             }
             Ok(kind) => Admission::Granted(self.permit(kind)),
-            Err(refusal) => {
-                self.refused(&refusal);
-                match visitor.mode {
-                    Mode::Enforce => Admission::Refused(refusal),
-                    Mode::Observe => Admission::Granted(self.permit(PermitKind::Bystander)),
-                }
-            }
+            Err(refusal) => self.turned_away(refusal, visitor.mode),
         }
     }
 
-    /// Counts a run that was refused for a reason that lies outside the breaker.
-    pub fn refused(&mut self, refusal: &Refusal) {
-        self.totals.refused += 1;
-        self.tell(EventKind::Refused { why: refusal.why, retry_at: refusal.retry_at, count: 1 });
-    }
-
-    /// A permit for a run that is recorded and moves nothing.
-    pub fn bystander(&self) -> Permit {
-        self.permit(PermitKind::Bystander)
-    }
-
-    /// Hears how a run ended. `dice`, from 0 to 1, chooses the jitter of a wait.
-    pub fn complete(
-        &mut self,
-        permit: &Permit,
-        report: Report,
-        policy: &Policy,
-        now: Timestamp,
-        dice: f64,
-    ) -> Heard {
-        // An override that ended by time meanwhile is for the next run to record: it must not make this one late.
-        let probe = matches!(permit.kind, PermitKind::Probe(_));
-        let listed = self.probes.len();
-        self.probes
-            .retain(|other| !probe || (other.serial, other.generation) != (permit.serial, permit.generation));
-        // A probe that was given up for lost no longer has a place to speak from: another may have it by now.
-        let lost = probe && self.probes.len() == listed;
-        let outcome = report.verdict.outcome();
-        let slow = policy.is_slow(report.duration);
-        let run = Run {
-            ending: report.ending,
-            duration: report.duration,
-            probe,
-            slow,
-            check: report.task == Task::Check,
-        };
-        let late = permit.id != self.id || permit.generation != self.generation || lost;
-        self.note(&report, late, now);
-        if late {
-            self.totals.late += 1;
-            self.events.push(Event { generation: permit.generation, kind: EventKind::Late { outcome, run } });
-            return Heard::Late;
+    /// What a refusal means for a run; also one whose reason lies outside the breaker.
+    pub fn turned_away(&mut self, refusal: Refusal, mode: Mode) -> Admission {
+        if mode != Mode::Ask {
+            self.totals.refused += 1;
+            self.tell(EventKind::Refused { why: refusal.why, retry_at: refusal.retry_at, count: 1 });
         }
-        self.policy.clone_from(policy);
-        match outcome {
-            Outcome::Success => self.totals.success += 1,
-            Outcome::Failure => self.totals.failure += 1,
-            Outcome::Ignored => self.totals.ignored += 1,
+        match mode {
+            Mode::Enforce | Mode::Ask => Admission::Refused(refusal),
+            Mode::Observe => Admission::Granted(self.permit(PermitKind::Bystander)),
         }
-        self.tell(EventKind::Ended { outcome, run });
-        let first = outcome == Outcome::Failure && self.last_heard != Some(Outcome::Failure);
-        if outcome != Outcome::Ignored {
-            self.last_heard = Some(outcome);
-        }
-        if outcome == Outcome::Success {
-            self.last_success = Some(now);
-        }
-        match permit.kind {
-            PermitKind::Bystander => {}
-            PermitKind::Normal => self.heard_closed(&report, slow, policy, now, dice),
-            PermitKind::Probe(_) => self.heard_probe(&report, policy, now, dice),
-        }
-        if first { Heard::FirstFailure } else { Heard::InTime }
     }
 
     /// Frees the place of a probe whose `brk` is gone. That says nothing about the dependency.
@@ -351,61 +229,6 @@ impl Breaker {
         let probe = self.probes.remove(index);
         self.totals.lost += 1;
         self.events.push(Event { generation, kind: EventKind::Lost { since: probe.since, pid: probe.pid } });
-    }
-
-    /// Closed, and everything that could keep it from running is forgotten. The totals stay.
-    pub fn reset(&mut self, now: Timestamp) {
-        self.settle(now);
-        self.phase = Phase::Closed;
-        self.since = now;
-        self.streak = 0;
-        self.window.clear();
-        self.level = 0;
-        self.cooldown = None;
-        self.closed_at = None;
-        self.hold = None;
-        self.probes.clear();
-        self.generation += 1;
-        self.tell(EventKind::Reset);
-    }
-
-    /// Opens by hand; on an open breaker, chooses a new `retry_at`.
-    pub fn trip(&mut self, length: TripFor, reason: Option<String>, now: Timestamp, dice: f64) {
-        self.settle(now);
-        let level = match self.phase {
-            Phase::Closed => self.next_level(now),
-            Phase::Open(_) | Phase::HalfOpen { .. } => self.level,
-        };
-        let wait = match length {
-            TripFor::Exactly(wait) => wait,
-            TripFor::CooldownOf(policy) => backoff::jittered(policy, backoff::cooldown(policy, level), dice),
-        };
-        let retry_at = self.open(OpenedBy::Operator { reason: reason.clone() }, level, wait, now);
-        self.tell(EventKind::Tripped { reason, retry_at });
-    }
-
-    /// The operator's override; the last one given stands.
-    pub fn hold(&mut self, hold: Hold, now: Timestamp) {
-        self.settle(now);
-        self.hold = Some(hold.clone());
-        self.generation += 1;
-        self.tell(EventKind::Held { hold });
-    }
-
-    /// Ends an override; says whether there was one.
-    pub fn release(&mut self, now: Timestamp) -> bool {
-        let held = self.active_hold(now).is_some();
-        if held {
-            self.drop_hold();
-        } else {
-            self.settle(now);
-        }
-        held
-    }
-
-    /// The override that holds at this time.
-    pub fn active_hold(&self, now: Timestamp) -> Option<&Hold> {
-        self.hold.as_ref().filter(|hold| hold.until.is_none_or(|until| now < until))
     }
 
     pub fn counts(&self, now: Timestamp) -> Counts {
@@ -467,134 +290,10 @@ impl Breaker {
         });
     }
 
-    fn note(&mut self, report: &Report, late: bool, now: Timestamp) {
-        if report.task == Task::Command && report.ending.was_launched() {
-            self.totals.launched += 1;
-            let launched = now.before(report.duration);
-            self.last_launch = Some(self.last_launch.map_or(launched, |last| last.max(launched)));
-        }
-        if matches!(report.ending, Ending::TimedOut(_)) {
-            self.totals.timeout += 1;
-        }
-        self.last = Some(Last {
-            at: now,
-            outcome: report.verdict.outcome(),
-            late,
-            ending: report.ending,
-            duration: report.duration,
-            program: report.program.clone(),
-        });
-    }
-
-    fn heard_closed(&mut self, report: &Report, slow: bool, policy: &Policy, now: Timestamp, dice: f64) {
-        let failed = match report.verdict.outcome() {
-            Outcome::Ignored => return,
-            Outcome::Success => false,
-            Outcome::Failure => true,
-        };
-        self.streak = if failed { self.streak.saturating_add(1) } else { 0 };
-        self.window.push(Call { at: now, failed, slow }, policy.window);
-        if let Some(why) = self.broken_rule(report, policy, now) {
-            let level = self.next_level(now);
-            self.open_for(why, level, policy, now, dice);
-        }
-    }
-
-    fn broken_rule(&self, report: &Report, policy: &Policy, now: Timestamp) -> Option<OpenedBy> {
-        let last = report.ending;
-        if report.verdict == Verdict::Trip {
-            return Some(OpenedBy::TripOn { last });
-        }
-        if policy.failures.is_some_and(|limit| self.streak >= limit.get()) {
-            return Some(OpenedBy::Streak { failures: self.streak, last });
-        }
-        let Counts { total, failures, slow } = self.window.counts(policy.window, now);
-        if total < policy.min_calls.get() {
-            return None;
-        }
-        if policy.failure_rate.is_some_and(|rate| rate.is_reached(failures, total)) {
-            return Some(OpenedBy::FailureRate { failures, total });
-        }
-        if policy.slow_rate.is_some_and(|rate| rate.is_reached(slow, total)) {
-            return Some(OpenedBy::SlowRate { slow, total });
-        }
-        None
-    }
-
-    fn heard_probe(&mut self, report: &Report, policy: &Policy, now: Timestamp, dice: f64) {
-        let Phase::HalfOpen { successes, failures, .. } = &mut self.phase else {
-            return;
-        };
-        match report.verdict {
-            Verdict::Ignored => {}
-            Verdict::Success => {
-                *successes += 1;
-                if *successes >= policy.probe_successes.get() {
-                    self.close(now);
-                }
-            }
-            Verdict::Failure | Verdict::Trip => {
-                *failures += 1;
-                let failures = *failures;
-                if failures >= policy.probe_failures.get() || report.verdict == Verdict::Trip {
-                    let why = OpenedBy::Probe { failures, last: report.ending };
-                    self.open_for(why, self.level.saturating_add(1), policy, now, dice);
-                }
-            }
-        }
-    }
-
-    fn close(&mut self, now: Timestamp) {
-        self.change_phase(Phase::Closed, now);
-        self.streak = 0;
-        self.window.clear();
-        self.closed_at = Some(now);
-        self.tell(EventKind::Closed);
-    }
-
-    fn open_for(&mut self, why: OpenedBy, level: u32, policy: &Policy, now: Timestamp, dice: f64) {
-        let wait = backoff::jittered(policy, backoff::cooldown(policy, level), dice);
-        let retry_at = self.open(why.clone(), level, wait, now);
-        self.tell(EventKind::Opened { why, retry_at });
-    }
-
-    fn open(&mut self, why: OpenedBy, level: u32, wait: Millis, now: Timestamp) -> Timestamp {
-        let retry_at = now.after(wait);
-        self.change_phase(Phase::Open(Opening { at: now, retry_at, why }), now);
-        self.level = level;
-        self.cooldown = Some(wait);
-        self.totals.opened += 1;
-        retry_at
-    }
-
-    /// The level of an opening now: the next one where the last closing was no longer ago than the last wait was
-    /// long, so that a flapping service is left alone longer each time.
-    fn next_level(&self, now: Timestamp) -> u32 {
-        match (self.closed_at, self.cooldown) {
-            (Some(closed_at), Some(cooldown)) if now.since(closed_at) <= cooldown => {
-                self.level.saturating_add(1)
-            }
-            _ => 0,
-        }
-    }
-
     fn change_phase(&mut self, phase: Phase, now: Timestamp) {
         self.phase = phase;
         self.since = now;
         self.generation += 1;
-    }
-
-    /// Ends an override whose time has come.
-    fn settle(&mut self, now: Timestamp) {
-        if self.hold.is_some() && self.active_hold(now).is_none() {
-            self.drop_hold();
-        }
-    }
-
-    fn drop_hold(&mut self) {
-        self.hold = None;
-        self.generation += 1;
-        self.tell(EventKind::Released);
     }
 
     fn permit(&self, kind: PermitKind) -> Permit {

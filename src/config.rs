@@ -1,7 +1,13 @@
 //! From what was written to what a run needs: settings become a policy, rules and limits that are valid, or an error
 //! that names the flags which contradict each other.
 
+pub mod defaults;
+mod file;
+pub mod layers;
+pub mod store;
+
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,10 +16,13 @@ use crate::breaker::outcome::{Rules, Spec, Verdict};
 use crate::breaker::policy::{Contradiction, Draft, Policy};
 use crate::breaker::time::Millis;
 use crate::cli::parse::Specs;
-use crate::cli::{OnStateError, Settings};
+use crate::cli::{FallbackOn, OnStateError, OnStoreError, Settings, Show, Wait};
 use crate::error::Error;
 use crate::exit::{self, OnTimeout};
+use crate::hook::{self, Hooks};
+use crate::signal;
 use crate::supervise::{Escalate, Leftovers, Limits};
+use layers::{Rank, Resolved};
 
 /// What a run needs to know beside its name and its command.
 #[derive(Debug)]
@@ -26,7 +35,30 @@ pub struct Plan {
     pub refusal: Refusal,
     pub on_timeout: OnTimeout,
     pub on_state_error: OnStateError,
+    pub on_store_error: OnStoreError,
     pub report: Option<PathBuf>,
+    pub retry: Retry,
+    pub wait: Wait,
+    pub max_concurrent: Option<NonZeroU32>,
+    pub fallback: Option<Fallback>,
+    pub show: Show,
+    pub hooks: Hooks,
+}
+
+/// Further attempts after a failure.
+#[derive(Clone, Copy, Debug)]
+pub struct Retry {
+    pub times: u32,
+    pub delay: Millis,
+    pub backoff: f64,
+    pub max_delay: Millis,
+}
+
+/// What runs in the command's stead, and when.
+#[derive(Debug)]
+pub struct Fallback {
+    pub script: OsString,
+    pub on: Vec<FallbackOn>,
 }
 
 /// A cheap check that stands in for the command of a probe.
@@ -51,14 +83,16 @@ pub enum Voice {
 
 const KILL_AFTER: Duration = Duration::from_secs(5);
 const PROBE_TIMEOUT: Millis = Millis(30_000);
-const SIGTERM: i32 = 15;
+const RETRY_DELAY: Millis = Millis(1_000);
+const RETRY_MAX_DELAY: Millis = Millis(60_000);
 
 impl Plan {
-    pub fn new(settings: &Settings) -> Result<Plan, Error> {
+    pub fn new(resolved: &Resolved) -> Result<Plan, Error> {
+        let settings = &resolved.settings;
         let limits = limits(settings);
         Ok(Plan {
-            policy: policy(settings)?,
-            rules: rules(settings)?,
+            policy: policy(resolved)?,
+            rules: rules(resolved)?,
             check: settings.probe.clone().map(|script| {
                 let timeout = time_limit(settings.probe_timeout.unwrap_or(PROBE_TIMEOUT));
                 Check { script, limits: Limits { timeout, ..limits.clone() } }
@@ -74,19 +108,47 @@ impl Plan {
                 _ => OnTimeout::Say124,
             },
             on_state_error: settings.on_state_error.unwrap_or(OnStateError::Run),
+            on_store_error: settings.on_store_error.unwrap_or(OnStoreError::Local),
             report: settings.report.clone(),
+            retry: Retry {
+                times: settings.retries.unwrap_or(0),
+                delay: settings.retry_delay.unwrap_or(RETRY_DELAY),
+                backoff: settings.retry_backoff.unwrap_or(2.0),
+                max_delay: settings.retry_max_delay.unwrap_or(RETRY_MAX_DELAY),
+            },
+            wait: settings.wait.unwrap_or(Wait::No),
+            max_concurrent: settings.max_concurrent,
+            fallback: settings.fallback.clone().map(|script| Fallback {
+                script,
+                on: match settings.fallback_on.as_slice() {
+                    [] => vec![FallbackOn::Refused],
+                    given => given.to_vec(),
+                },
+            }),
+            show: settings.output.unwrap_or(Show::Stream),
+            hooks: hooks(settings),
         })
     }
 
     /// The longest that a probe of this run can rightly live.
     pub fn lifetime(&self) -> Option<Millis> {
         let limits = self.check.as_ref().map_or(&self.limits, |check| &check.limits);
-        let timeout = limits.timeout?;
-        Some(Millis::from(timeout).plus(Millis::from(limits.kill_after)))
+        // Before its probe starts, `brk` may wait for the hook of the change to half-open.
+        let hook = if self.hooks.on_change.is_some() { Millis::from(hook::LIMIT) } else { Millis::ZERO };
+        Some(Millis::from(limits.timeout?).plus(Millis::from(limits.kill_after)).plus(hook))
     }
 }
 
-pub fn policy(settings: &Settings) -> Result<Policy, Error> {
+pub fn hooks(settings: &Settings) -> Hooks {
+    Hooks {
+        on_open: settings.on_open.clone(),
+        on_close: settings.on_close.clone(),
+        on_change: settings.on_change.clone(),
+    }
+}
+
+pub fn policy(resolved: &Resolved) -> Result<Policy, Error> {
+    let settings = &resolved.settings;
     let draft = Draft {
         failures: settings.failures,
         failure_rate: settings.failure_rate,
@@ -104,47 +166,57 @@ pub fn policy(settings: &Settings) -> Result<Policy, Error> {
         run_at_least_every: settings.run_at_least_every,
     };
     Policy::new(draft).map_err(|contradiction| {
-        Error::Usage(match contradiction {
-            Contradiction::MinCallsAboveWindow { min_calls, window } => {
-                format!("--min-calls {min_calls} is above --window {window}: so many runs are never in it; lower the one or raise the other")
-            }
+        let (what, keys) = match contradiction {
+            Contradiction::MinCallsAboveWindow { min_calls, window } => (
+                format!("--min-calls {min_calls} is above --window {window}: so many runs are never in it"),
+                &["min-calls", "window"][..],
+            ),
             Contradiction::SlowRateWithoutSlowAfter => {
-                "--slow-rate needs --slow-after, which says what is slow".to_owned()
+                ("--slow-rate needs --slow-after, which says what is slow".to_owned(), &["slow-rate"][..])
             }
-            Contradiction::MaxCooldownBelowCooldown { max_cooldown, cooldown } => {
-                format!("--max-cooldown {max_cooldown} is below --cooldown {cooldown}")
-            }
-            Contradiction::BackoffBelowOne => "--backoff must be 1 or more".to_owned(),
-        })
+            Contradiction::MaxCooldownBelowCooldown { max_cooldown, cooldown } => (
+                format!("--max-cooldown {max_cooldown} is below --cooldown {cooldown}"),
+                &["max-cooldown", "cooldown"][..],
+            ),
+            Contradiction::BackoffBelowOne => ("--backoff must be 1 or more".to_owned(), &["backoff"][..]),
+        };
+        Error::Usage(resolved.with_places(what, keys))
     })
 }
 
-fn rules(settings: &Settings) -> Result<Rules, Error> {
-    let base = settings.profile.map_or_else(Rules::base, |profile| profile.rules());
+/// The rules of the profile, then those of each layer, the strongest last. Within one layer an ending has one meaning.
+fn rules(resolved: &Resolved) -> Result<Rules, Error> {
+    let settings = &resolved.settings;
     let lists = [
-        ("--success-on", Verdict::Success, &settings.success_on),
-        ("--fail-on", Verdict::Failure, &settings.fail_on),
-        ("--ignore-on", Verdict::Ignored, &settings.ignore_on),
-        ("--trip-on", Verdict::Trip, &settings.trip_on),
+        ("success-on", Verdict::Success, &settings.success_on),
+        ("fail-on", Verdict::Failure, &settings.fail_on),
+        ("ignore-on", Verdict::Ignored, &settings.ignore_on),
+        ("trip-on", Verdict::Trip, &settings.trip_on),
     ];
-    let mut by_hand: Vec<(Spec, Verdict)> = Vec::new();
-    let mut seen: Vec<(Spec, &str, Verdict)> = Vec::new();
-    for (flag, verdict, lists) in lists {
+    let mut given: Vec<(Rank, &str, Verdict, &Spec)> = Vec::new();
+    for (key, verdict, lists) in lists {
+        let rank = resolved.origins.get(key).map_or(Rank::ByHand, |origin| origin.rank);
         for spec in lists.iter().flat_map(|Specs(specs)| specs) {
-            for (other, other_flag, other_verdict) in &seen {
-                // What trips fails: these two may name the same ending.
-                let agree = other_verdict.outcome() == verdict.outcome();
-                if !agree && let Some(both) = overlap(other, spec) {
-                    return Err(Error::Usage(format!(
-                        "{both} is in both {other_flag} and {flag}; name it in one of them"
-                    )));
-                }
+            // What trips fails: these two may name the same ending.
+            let clash = given.iter().find_map(|(other_rank, other_key, other_verdict, other)| {
+                let clashes = *other_rank == rank && other_verdict.outcome() != verdict.outcome();
+                clashes.then(|| overlap(other, spec)).flatten().map(|both| (both, *other_key))
+            });
+            if let Some((both, other_key)) = clash {
+                return Err(Error::Usage(format!(
+                    "{both} is in both --{other_key} and --{key}; name it in one of them"
+                )));
             }
-            seen.push((spec.clone(), flag, verdict));
-            by_hand.push((spec.clone(), verdict));
+            given.push((rank, key, verdict, spec));
         }
     }
-    Ok(base.overridden(&by_hand))
+    let base = settings.profile.map_or_else(Rules::base, |profile| profile.rules());
+    given.sort_by_key(|(rank, ..)| *rank);
+    let layers = given.chunk_by(|(one, ..), (other, ..)| one == other);
+    Ok(layers.fold(base, |rules, layer| {
+        let layer: Vec<_> = layer.iter().map(|(_, _, verdict, spec)| ((*spec).clone(), *verdict)).collect();
+        rules.overridden(&layer)
+    }))
 }
 
 /// An ending that two specs name, in words. A named signal is an exception to `signal`, and no overlap with it.
@@ -154,9 +226,7 @@ fn overlap(one: &Spec, other: &Spec) -> Option<String> {
             let first = *one.start().max(other.start());
             (first <= *one.end().min(other.end())).then(|| format!("exit code {first}"))
         }
-        (Spec::Signal(one), Spec::Signal(other)) => {
-            (one == other).then(|| crate::signal::name(*one).into_owned())
-        }
+        (Spec::Signal(one), Spec::Signal(other)) => (one == other).then(|| signal::name(*one).into_owned()),
         (Spec::AnySignal, Spec::AnySignal) => Some("signal".to_owned()),
         (Spec::Timeout, Spec::Timeout) => Some("timeout".to_owned()),
         (Spec::NotStarted, Spec::NotStarted) => Some("not-started".to_owned()),
@@ -167,7 +237,7 @@ fn overlap(one: &Spec, other: &Spec) -> Option<String> {
 fn limits(settings: &Settings) -> Limits {
     Limits {
         timeout: settings.timeout.and_then(time_limit),
-        signal: settings.signal.unwrap_or(SIGTERM),
+        signal: settings.signal.unwrap_or(signal::TERM),
         kill_after: settings.kill_after.map_or(KILL_AFTER, Duration::from),
         escalate_on_signal: match settings.kill_after {
             Some(_) => Escalate::AfterKillAfter,

@@ -7,6 +7,7 @@ mod config;
 mod env;
 mod error;
 mod exit;
+mod hook;
 mod name;
 mod output;
 mod procfs;

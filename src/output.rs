@@ -1,7 +1,10 @@
 //! What is said: results on standard output, everything else on standard error. A stream that nobody can read is no
 //! reason to fail.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 
 use crate::error::Error;
 
@@ -18,5 +21,37 @@ pub fn print(text: &str) -> Result<(), Error> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Error::BrokenPipe),
         Err(source) => Err(Error::System { doing: "write to standard output".to_owned(), source }),
         Ok(()) => Ok(()),
+    }
+}
+
+/// The output of a command, kept back until it is known whether anybody wants to see it. A file without a name and
+/// no pipe, so that a background child that keeps it open holds nobody up; written to at its end by whoever has it,
+/// so that the two streams keep their order.
+#[derive(Debug)]
+pub struct Capture {
+    file: File,
+}
+
+impl Capture {
+    pub fn new(dir: &Path) -> io::Result<Capture> {
+        let file = tempfile::tempfile_in(dir)?;
+        rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND)?;
+        Ok(Capture { file })
+    }
+
+    /// All of it, on standard output.
+    pub fn show(mut self) -> Result<(), Error> {
+        let copied = self.file.rewind().and_then(|()| io::copy(&mut self.file, &mut io::stdout().lock()));
+        match copied {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(source) => Err(Error::System { doing: "show the command's output".to_owned(), source }),
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+impl AsFd for Capture {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }

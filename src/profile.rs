@@ -98,6 +98,7 @@ fn codes(text: &str) -> Option<Spec> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breaker::outcome::Ending;
 
     #[test]
     fn every_profile_can_be_read_and_found() {
@@ -107,7 +108,7 @@ mod tests {
                 assert_eq!(find(name).map(|found| &found.name), Some(&profile.name));
             }
             assert!(!profile.source.is_empty() && !profile.meaning.is_empty(), "{}", profile.name);
-            assert_eq!(profile.rules().code(0), Verdict::Success, "{}", profile.name);
+            assert_eq!(profile.rules().classify(&Ending::Exited(0)), Verdict::Success, "{}", profile.name);
         }
         assert!(find("").is_none() && find("Curl").is_none());
     }
@@ -133,7 +134,8 @@ mod tests {
 
     #[test]
     fn samples() {
-        let code = |profile: &str, code| find(profile).expect("a profile").rules().code(code);
+        let code =
+            |profile: &str, code| find(profile).expect("a profile").rules().classify(&Ending::Exited(code));
         assert_eq!(code("curl", 7), Verdict::Failure);
         assert_eq!(code("curl", 67), Verdict::Ignored);
         assert_eq!(code("rsync", 24), Verdict::Success);

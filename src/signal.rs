@@ -4,6 +4,9 @@
 
 use std::borrow::Cow;
 
+/// What asks a program to end.
+pub const TERM: i32 = libc::SIGTERM;
+
 /// Names without `SIG`. Where two names stand for one number, the first is the one that is printed.
 const NAMES: &[(&str, i32)] = &[
     ("HUP", libc::SIGHUP),

@@ -1,11 +1,14 @@
 //! Where breakers are remembered. A store gives mutual exclusion, memory and the time; what a run or an operator does
 //! to a breaker is the caller's, as a function that is handed in and may be called more than once.
 
+mod any;
 pub mod file;
 pub mod journal;
 pub mod place;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(feature = "redis")]
+pub mod shared;
 
 use std::fmt;
 use std::io;
@@ -18,15 +21,22 @@ use crate::breaker::time::{Clock, Reading, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
 
+use journal::Entry;
 use place::Place;
 
+pub use any::AnyStore;
 #[cfg(feature = "redis")]
-pub use redis::lease::Lease;
+pub use redis::{address::Address, lease::Lease};
 
 /// Only a shared store gives leases.
 #[cfg(not(feature = "redis"))]
 #[derive(Debug)]
 pub enum Lease {}
+
+/// Never made: without the feature every URL is refused.
+#[cfg(not(feature = "redis"))]
+#[derive(Clone, Debug)]
+pub enum Address {}
 
 /// What a store needs of the machine that it runs on.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +56,15 @@ pub enum Unknown<'a> {
     Leave,
 }
 
+/// Which of the two has admitted a run, and hears its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// This host's own files.
+    Files,
+    /// What is configured: a shared store where there is one.
+    Configured,
+}
+
 /// What an update left behind.
 #[derive(Debug)]
 pub struct Updated {
@@ -59,6 +78,7 @@ pub struct Updated {
     pub lease: Option<Lease>,
     /// For standard error: what was amiss, and has been dealt with.
     pub warnings: Vec<String>,
+    pub origin: Origin,
 }
 
 /// A breaker as it can be read at one moment, without a lock.
@@ -76,13 +96,6 @@ pub struct LiveProbe {
     pub command_pid: Option<u32>,
     /// What is left of a probe whose `brk` is dead.
     pub survivors: Vec<u32>,
-}
-
-/// What happened in one step.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    pub clock: Clock,
-    pub events: Vec<Event>,
 }
 
 #[derive(Clone, Debug)]

@@ -54,6 +54,9 @@ pub struct Finished {
     pub unkilled: Vec<u32>,
     /// Why the command could not be executed, where `ending` says that it was not started.
     pub not_started: Option<io::Error>,
+    /// The name that its process had at its end, where that was an exit with another code than 0.
+    pub last_name: Option<String>,
+    tree: Tree,
 }
 
 /// Nothing was started: the system refused what `brk` itself needs.
@@ -343,6 +346,8 @@ impl Watch {
     fn finished(mut self, ending: Ending) -> Finished {
         let end = self.ended.map_or_else(Instant::now, |(end, _)| end);
         let duration = end.duration_since(self.start).saturating_sub(self.stopped);
+        let failed = matches!(self.ended, Some((_, Status::Exited(1..))));
+        let last_name = failed.then(|| tree::name(self.command.pid)).flatten();
         unix::reap(self.command.pid);
         let refusal = self.command.refusal();
         let ending = refusal.map_or(ending, |refusal| {
@@ -355,6 +360,28 @@ impl Watch {
             duration,
             unkilled: left.into_iter().map(|member| member.pid.cast_unsigned()).collect(),
             not_started: refusal.map(|refusal| io::Error::from_raw_os_error(refusal.errno)),
+            last_name,
+            tree: self.tree,
+        }
+    }
+}
+
+impl Finished {
+    /// Kills what the command has left running, and waits until it is gone. Gives what could not be ended.
+    pub fn kill_leftovers(&self) -> Vec<u32> {
+        let start = Instant::now();
+        let mut empty_looks = 0;
+        loop {
+            let left = self.tree.members();
+            empty_looks = if left.is_empty() { empty_looks + 1 } else { 0 };
+            if empty_looks == escalate::EMPTY_LOOKS || start.elapsed() > escalate::PATIENCE {
+                return left.iter().map(|member| member.pid.cast_unsigned()).collect();
+            }
+            // Errors say that it has just ended, or is another user's; the next look tells.
+            left.iter().for_each(|member| drop(self.tree.send(member, libc::SIGKILL)));
+            if !left.is_empty() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
     }
 }

@@ -1,3 +1,5 @@
 //! Everything that is seen from outside, in one binary: each test starts the real `brk`.
 
+mod run;
+mod tidy;
 mod util;

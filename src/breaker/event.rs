@@ -57,6 +57,12 @@ pub enum EventKind {
         hold: Hold,
     },
     Released,
+    /// A shared store could not be used; what follows is this host's own.
+    StoreLost {
+        why: String,
+    },
+    /// The shared store is used again.
+    StoreBack,
 }
 
 /// The facts of a run that ended.
@@ -158,5 +164,19 @@ impl HoldAs {
             HoldAs::Open => "open",
             HoldAs::Closed => "closed",
         }
+    }
+}
+
+impl EventKind {
+    /// Whether it tells of a phase that was entered.
+    pub fn is_change(&self) -> bool {
+        matches!(
+            self,
+            EventKind::Opened { .. }
+                | EventKind::HalfOpen
+                | EventKind::Closed
+                | EventKind::Reset
+                | EventKind::Tripped { .. }
+        )
     }
 }

@@ -220,10 +220,6 @@ impl Rules {
             Ending::NotStarted(_) => self.not_started,
         }
     }
-
-    pub fn code(&self, code: u8) -> Verdict {
-        self.codes[usize::from(code)]
-    }
 }
 
 #[cfg(test)]

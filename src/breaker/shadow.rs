@@ -109,12 +109,16 @@ impl Breaker {
 
     /// From here on used in the place of a shared breaker, until that is copied again. `why` it is away is told once.
     pub fn stand_in(&mut self, why: &str) {
-        if let Some(Shadow { role: Role::StandIn, .. }) = self.shadow {
+        if self.is_standing_in() {
             return;
         }
         let seen = self.shadow.take().and_then(|shadow| shadow.seen);
         self.shadow = Some(Shadow { role: Role::StandIn, seen });
         self.tell(EventKind::StoreLost { why: why.to_owned() });
+    }
+
+    pub fn is_standing_in(&self) -> bool {
+        matches!(self.shadow, Some(Shadow { role: Role::StandIn, .. }))
     }
 
     /// A permit for a run that a shared breaker admitted, and whose result this one hears in its place.
@@ -160,7 +164,9 @@ mod tests {
         assert!(own.is_copy_of(&Seen::of(&shared, Timestamp(5_010_000))));
         assert!(is_refused(&own, 50_999));
         assert!(!is_refused(&own, 51_000), "a copy lets the first probe in when the shared one would");
-        assert!(matches!(own.phase.opening(), Some(opening) if opening.why == OpenedBy::Operator { reason: None }));
+        assert!(
+            matches!(own.phase.opening(), Some(opening) if opening.why == OpenedBy::Operator { reason: None })
+        );
     }
 
     #[test]

@@ -55,15 +55,6 @@ impl Window {
         self.calls.clear();
     }
 
-    /// Oldest first.
-    pub fn calls(&self) -> impl Iterator<Item = &Call> {
-        self.calls.iter()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.calls.is_empty()
-    }
-
     fn view(&self, size: WindowSize, now: Timestamp) -> impl Iterator<Item = &Call> {
         let (skip, since) = match size {
             WindowSize::Count(count) => {

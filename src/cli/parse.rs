@@ -6,6 +6,7 @@ use std::str::FromStr;
 use crate::breaker::outcome::Spec;
 use crate::breaker::policy::{Rate, WindowSize};
 use crate::breaker::time::Millis;
+use crate::cli::Wait;
 use crate::profile::{self, Profile};
 use crate::signal;
 
@@ -13,8 +14,7 @@ const DURATION_HINT: &str = "write 90 (seconds), 1.5s, 300ms, 10m, 1h30m or 2d";
 
 /// Seconds where it is a bare number, else numbers with units; too large saturates, above zero stays above zero.
 pub fn duration(text: &str) -> Result<Millis, String> {
-    let nanos = nanos(text).or_else(|| Some(humantime::parse_duration(text).ok()?.as_nanos()));
-    let nanos = nanos.ok_or_else(|| format!("not a duration; {DURATION_HINT}"))?;
+    let nanos = nanos(text).ok_or_else(|| format!("not a duration; {DURATION_HINT}"))?;
     Ok(Millis(u64::try_from(nanos.div_ceil(1_000_000)).unwrap_or(u64::MAX)))
 }
 
@@ -63,6 +63,15 @@ pub fn exit_code(text: &str) -> Result<u8, String> {
 pub fn signal(text: &str) -> Result<i32, String> {
     signal::parse(text)
         .ok_or_else(|| "not a signal; write a name like TERM or SIGTERM, or a number".to_owned())
+}
+
+/// `true` waits for as long as it takes; a configuration may say `false`.
+pub fn wait(text: &str) -> Result<Wait, String> {
+    match text {
+        "true" => Ok(Wait::Forever),
+        "false" => Ok(Wait::No),
+        _ => duration(text).map(Wait::AtMost),
+    }
 }
 
 pub fn profile(text: &str) -> Result<&'static Profile, String> {

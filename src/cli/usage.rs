@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{CommandFactory, FromArgMatches};
 
 use super::{Cli, Verb};
 use crate::error::Error;
@@ -30,7 +31,7 @@ impl Verbs {
 /// The command line, or the exit after its error, its help or its version has been printed.
 pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, Exit> {
     let args: Vec<OsString> = args.collect();
-    Cli::try_parse_from(&args).map_err(|error| match error.kind() {
+    read(&args).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = error.print();
             Exit::Code(exit::DONE)
@@ -46,6 +47,17 @@ pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, Exit> {
             Exit::Code(if verb == Verbs::Run { exit::FAILED } else { exit::USAGE })
         }
     })
+}
+
+fn read(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let matches = Cli::command().try_get_matches_from(args)?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    if let (Verb::Run(run), Some((_, matches))) = (&mut cli.verb, matches.subcommand()) {
+        let by_hand = |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        // An id is the name of a field; the key is the long flag.
+        run.settings.given = matches.ids().filter(by_hand).map(|id| id.as_str().replace('_', "-")).collect();
+    }
+    Ok(cli)
 }
 
 /// Tells what ended a command, and gives its exit.
@@ -66,7 +78,7 @@ fn verb(args: &[OsString]) -> Verbs {
     let mut words = args.iter().skip(1);
     while let Some(word) = words.next() {
         match word.to_str() {
-            Some("--state-dir" | "--config") => {
+            Some("--state-dir" | "--config" | "--store" | "--store-password-file") => {
                 words.next();
             }
             Some("run") => return Verbs::Run,
@@ -78,7 +90,7 @@ fn verb(args: &[OsString]) -> Verbs {
 }
 
 /// What clap says in a paragraph: the error and its hint without the usage.
-fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let mut line = String::new();
     for part in text.lines().map(str::trim).take_while(|part| !part.starts_with("Usage:")) {
         let (separator, part) = match part.strip_prefix("tip: ") {

@@ -3,6 +3,7 @@
 use super::World;
 use crate::breaker::event::{Hold, HoldAs};
 use crate::cli::{HoldArgs, HoldState};
+use crate::config::policy;
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::output::{print, say};
@@ -11,7 +12,8 @@ use crate::store::{Store, Unknown};
 
 pub fn run(args: &HoldArgs, world: &World) -> Result<Exit, Error> {
     let name = &args.name;
-    let policy = crate::config::policy(&crate::cli::Settings::default())?;
+    // Only a breaker that is new takes its policy from here, until its first run.
+    let policy = policy(&world.settings(name)).unwrap_or_default();
     let hold = match args.state {
         HoldState::Open => HoldAs::Open,
         HoldState::Closed => HoldAs::Closed,

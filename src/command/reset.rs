@@ -4,7 +4,7 @@ use super::{World, select};
 use crate::cli::ResetArgs;
 use crate::error::Error;
 use crate::exit::{self, Exit};
-use crate::output::{print, say};
+use crate::output::print;
 use crate::store::{Store, Unknown};
 
 pub fn run(args: &ResetArgs, world: &World) -> Result<Exit, Error> {
@@ -30,7 +30,7 @@ pub fn run(args: &ResetArgs, world: &World) -> Result<Exit, Error> {
             breaker.reset(now);
         })?;
         if let Some(updated) = updated {
-            updated.warnings.iter().for_each(|warning| say(&format!("{name}: {warning}")));
+            world.conclude(&name, before, &updated, &world.settings(&name).settings);
             print(&format!("{name}: {before} -> closed\n"))?;
         }
     }

@@ -1,48 +1,79 @@
 //! `brk run`: the whole story of a run, from top to bottom.
 
+mod attempt;
 mod guard;
 mod report;
 
 use std::ffi::OsString;
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use super::World;
-use crate::breaker::outcome::{Ending, Verdict};
-use crate::breaker::time::Millis;
-use crate::breaker::{PermitKind, Task};
-use crate::cli::RunArgs;
+use crate::breaker::outcome::{Ending, Outcome};
+use crate::cli::{FallbackOn, RunArgs, Show};
 use crate::config::{Plan, Voice};
 use crate::error::Error;
 use crate::exit::{self, Exit};
-use crate::output::say;
-use crate::supervise::{self, Finished};
-use guard::{Entry, Guard, Ticket};
+use crate::name::Name;
+use crate::output::{Capture, say};
+use crate::supervise;
+use attempt::{Attempts, Ran};
+use guard::{Guard, Refused};
 use report::Report;
 
+/// What a process that ends because it was refused calls itself. A process's name outlives it until its parent has
+/// looked, so a `brk` that supervises another can tell a refusal from a failure, whatever the exit code, and through
+/// whatever has called the inner one by `exec`.
+const REFUSED_NAME: &std::ffi::CStr = c"brk:refused";
+
+/// How the attempts of a run ended.
+enum Outcomes {
+    Refused(Refused),
+    Ran(Ran),
+    /// Told to stop before anything was launched.
+    Stopped(Exit),
+}
+
 pub fn run(args: RunArgs, world: &World) -> Result<Exit, Error> {
-    let plan = Plan::new(&args.settings)?;
+    let resolved = world.layers()?.resolve(Some(&args.name), args.settings)?;
+    let plan = Plan::new(&resolved)?;
     let program = program(&args.command);
     let guard = Guard::new(&args.name, &plan, &program, world);
     let mut report = Report::new(&args.name);
+    let capture = capture(&plan, &args.name, world);
 
-    let entry = match guard.admit(probe_task(&plan))? {
-        Entry::Granted(ticket) if ticket.is_checked_first(&plan) => {
-            check_first(&guard, &plan, ticket, &mut report)?
-        }
-        entry => entry,
-    };
-    let exit = match entry {
-        Entry::Granted(ticket) => launch(&guard, &plan, &args.command, Some(ticket), &mut report)?,
-        Entry::Unguarded => launch(&guard, &plan, &args.command, None, &mut report)?,
-        Entry::Refused(refused) => {
-            if plan.refusal.voice == Voice::Line {
+    let attempts =
+        Attempts { guard: &guard, plan: &plan, command: &args.command, capture: capture.as_ref(), world };
+    let outcome = attempts.make(&mut report)?;
+    let exit = match outcome {
+        Outcomes::Refused(refused) => {
+            report.refused(&refused);
+            if plan.refusal.voice == Voice::Line && plan.show != Show::OnChange {
                 say(&format!("{}: {}", args.name, refused.text));
             }
-            report.refused(&refused);
-            Exit::Code(plan.refusal.exit)
+            match fallback(&plan, &[FallbackOn::Refused])? {
+                Some(exit) => exit,
+                None => {
+                    // Best effort: without it an outer brk takes this for the command's own exit code.
+                    let _ = rustix::thread::set_name(REFUSED_NAME);
+                    Exit::Code(plan.refusal.exit)
+                }
+            }
         }
-        Entry::Stopped(exit) => exit,
+        Outcomes::Ran(ran) => {
+            if let Some(capture) = capture
+                && is_shown(&plan, &ran)
+            {
+                capture.show()?;
+            }
+            let failed = ran.verdict.outcome() == Outcome::Failure;
+            let reasons: &[FallbackOn] = match ran.ending {
+                _ if !failed => &[],
+                Ending::TimedOut(_) => &[FallbackOn::Failure, FallbackOn::Timeout],
+                _ => &[FallbackOn::Failure],
+            };
+            fallback(&plan, reasons)?.unwrap_or_else(|| exit::of(&ran.ending, plan.on_timeout))
+        }
+        Outcomes::Stopped(exit) => exit,
     };
     if let Some(path) = &plan.report {
         report.write(path);
@@ -57,92 +88,53 @@ fn program(command: &[OsString]) -> String {
     base.unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn probe_task(plan: &Plan) -> Task {
-    if plan.check.is_some() { Task::Check } else { Task::Command }
-}
-
-/// Runs the command under its permit, if it has one, and records how it ended.
-fn launch(
-    guard: &Guard,
-    plan: &Plan,
-    command: &[OsString],
-    mut ticket: Option<Ticket>,
-    report: &mut Report,
-) -> Result<Exit, Error> {
-    let finished = supervised(command, &plan.limits, ticket.as_mut())?;
-    let verdict = plan.rules.classify(&finished.ending);
-    report.launched(ticket.as_ref(), &finished, verdict);
-    if let Some(ticket) = ticket {
-        report.recorded(guard.record(ticket, &finished, verdict, Task::Command).as_ref());
+fn capture(plan: &Plan, name: &Name, world: &World) -> Option<Capture> {
+    if plan.show == Show::Stream {
+        return None;
     }
-    Ok(exit::of(&finished.ending, plan.on_timeout))
+    let dir = world.env.temporary_dir();
+    let capture = Capture::new(&dir);
+    capture
+        .inspect_err(|error| {
+            say(&format!(
+                "{name}: warning: cannot hold output back in {}: {error}; it is shown as it comes",
+                dir.display()
+            ));
+        })
+        .ok()
 }
 
-/// Runs the cheap check as the probe. Where it closes the breaker the run is admitted anew, as any other.
-fn check_first(guard: &Guard, plan: &Plan, mut ticket: Ticket, report: &mut Report) -> Result<Entry, Error> {
-    let Some(check) = &plan.check else {
-        return Ok(Entry::Granted(ticket));
-    };
-    let command = ["sh", "-c"].map(OsString::from);
-    let command = [&command[..], std::slice::from_ref(&check.script)].concat();
-    let finished = supervised(&command, &check.limits, Some(&mut ticket))?;
-    let verdict = match finished.ending {
-        Ending::Exited(0) => Verdict::Success,
-        Ending::Interrupted(_) => Verdict::Ignored,
-        _ => Verdict::Failure,
-    };
-    report.checked(&ticket);
-    let recorded = guard.record(ticket, &finished, verdict, Task::Check);
-    report.recorded(recorded.as_ref());
-    if verdict == Verdict::Ignored {
-        return Ok(Entry::Stopped(exit::of(&finished.ending, plan.on_timeout)));
+/// Whether output that was held back is to be seen.
+fn is_shown(plan: &Plan, ran: &Ran) -> bool {
+    match plan.show {
+        Show::Stream => false,
+        Show::OnFailure => ran.verdict.outcome() != Outcome::Success,
+        Show::OnChange => match ran.change {
+            // Nobody knows the phase: rather too much than too little.
+            attempt::Change::Unknown => ran.verdict.outcome() != Outcome::Success,
+            attempt::Change::Phase => true,
+            attempt::Change::FirstFailure => ran.verdict.outcome() == Outcome::Failure,
+            attempt::Change::None => false,
+        },
     }
-    guard.after_check(recorded)
 }
 
-/// Runs a command to its end, in the place of its ticket.
-fn supervised(
-    command: &[OsString],
-    limits: &supervise::Limits,
-    ticket: Option<&mut Ticket>,
-) -> Result<Finished, Error> {
-    let mut place = ticket.and_then(|ticket| ticket.place.as_mut());
-    // The command inherits a description of its own number, so the place itself stays free to be written to.
-    let inherited = place.as_ref().map(|place| place.as_fd().try_clone_to_owned()).transpose();
-    let inherited =
-        inherited.map_err(|source| Error::System { doing: "hand a place on".to_owned(), source })?;
-    let inherit: Vec<_> = inherited.iter().map(AsFd::as_fd).collect();
+/// Runs the fallback if it is wanted for one of these reasons; its exit is that of `brk`.
+fn fallback(plan: &Plan, reasons: &[FallbackOn]) -> Result<Option<Exit>, Error> {
+    let Some(fallback) =
+        plan.fallback.as_ref().filter(|fallback| fallback.on.iter().any(|on| reasons.contains(on)))
+    else {
+        return Ok(None);
+    };
+    let argv = ["sh".into(), "-c".into(), fallback.script.clone()];
     let task = supervise::Task {
-        argv: command,
+        argv: &argv,
         variables: &[],
         stdin: None,
         stdout: None,
         stderr: None,
-        inherit: &inherit,
+        inherit: &[],
     };
-    let mut started = |pid| {
-        if let Some(place) = &mut place {
-            place.note_command(pid);
-        }
-    };
-    let finished = supervise::run(&task, limits, &mut started)?;
-    if let Some(error) = &finished.not_started {
-        say(&format!("{}: {error}", command[0].display()));
-    }
-    if !finished.unkilled.is_empty() {
-        say(&format!("could not end processes {:?}", finished.unkilled));
-    }
-    Ok(finished)
-}
-
-impl Ticket {
-    fn is_checked_first(&self, plan: &Plan) -> bool {
-        plan.check.is_some() && matches!(self.permit.kind, PermitKind::Probe(_))
-    }
-}
-
-impl Finished {
-    fn millis(&self) -> Millis {
-        Millis::from(self.duration)
-    }
+    let finished = supervise::run(&task, &plan.limits, &mut |_| ())?;
+    Ok(Some(exit::of(&finished.ending, plan.on_timeout)))
 }

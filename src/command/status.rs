@@ -29,11 +29,11 @@ pub fn run(args: &StatusArgs, world: &World) -> Result<Exit, Error> {
             }
         }
     }
-    let place = format!("file:{}", store.dir().display());
+    let place = store.place();
     let text = match breakers.as_slice() {
         _ if args.json => status::json(&breakers, &place),
         [(name, snapshot)] if args.names.len() == 1 => status::detail(name, snapshot, &place),
-        [] if args.names.is_empty() => format!("no breakers in {} yet\n", store.dir().display()),
+        [] if args.names.is_empty() => format!("no breakers in {place} yet\n"),
         [] => String::new(),
         all => status::table(all),
     };

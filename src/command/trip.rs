@@ -2,27 +2,29 @@
 
 use super::World;
 use crate::breaker::{Breaker, TripFor};
-use crate::cli::TripArgs;
+use crate::cli::{Settings, TripArgs};
+use crate::config::policy;
 use crate::error::Error;
 use crate::exit::{self, Exit};
-use crate::output::{print, say};
+use crate::output::print;
 use crate::render::words;
 use crate::store::{Store, Unknown};
 
 pub fn run(args: &TripArgs, world: &World) -> Result<Exit, Error> {
     let name = &args.name;
-    let policy = crate::config::policy(&crate::cli::Settings::default())?;
+    let resolved = world.layers()?.resolve(Some(name), Settings::default())?;
+    let configured = policy(&resolved)?;
     let dice = world.env.dice();
     let mut before = "";
     let updated =
-        world.store()?.update(name, Unknown::Create(&policy), &mut |breaker: &mut Breaker, now| {
+        world.store()?.update(name, Unknown::Create(&configured), &mut |breaker: &mut Breaker, now| {
             before = breaker.phase.word();
             let policy = breaker.policy.clone();
             let length = args.length.map_or(TripFor::CooldownOf(&policy), TripFor::Exactly);
             breaker.trip(length, args.reason.clone(), now, dice);
         })?;
     if let Some(updated) = updated {
-        updated.warnings.iter().for_each(|warning| say(&format!("{name}: {warning}")));
+        world.conclude(name, before, &updated, &resolved.settings);
         let wait = updated.breaker.cooldown.unwrap_or_default();
         print(&format!("{name}: {before} -> open, for {}\n", words::wait(wait)))?;
     }

@@ -60,8 +60,8 @@ pub fn refusal(breaker: &Breaker, refusal: &Refusal, now: Timestamp) -> String {
     };
     let when = match (refusal.why, refusal.retry_at) {
         (RefusedBy::Open, Some(at)) => format!("next try in {}", wait(at.since(now))),
-        (RefusedBy::Held, Some(at)) => format!("for another {}", wait(at.since(now))),
-        (RefusedBy::Held, None) => "until 'brk release'".to_owned(),
+        (RefusedBy::Held, Some(at)) => format!("released in {}", wait(at.since(now))),
+        (RefusedBy::Held, None) => "next try after 'brk release'".to_owned(),
         (RefusedBy::Probing, _) => "next try when the probe has ended".to_owned(),
         (RefusedBy::Busy | RefusedBy::Open, _) => "next try when a run has ended".to_owned(),
     };

@@ -19,9 +19,9 @@ use fd_lock::{RwLock, RwLockWriteGuard};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::journal::{self, Newest, Record, Tail};
+use super::journal::{self, Entry, Newest, Record, Tail};
 use super::place::{self, Occupant, Place};
-use super::{Entry, LiveProbe, Machine, Snapshot, Store, StoreError, Unknown, Updated};
+use super::{LiveProbe, Machine, Origin, Snapshot, Store, StoreError, Unknown, Updated};
 use crate::breaker::time::{Clock, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
@@ -55,8 +55,9 @@ impl FileStore {
         FileStore { dir, machine }
     }
 
-    pub fn dir(&self) -> &Path {
-        &self.dir
+    /// For people and machines.
+    pub fn place(&self) -> String {
+        format!("file:{}", self.dir.display())
     }
 
     /// Takes one of `count` places for runs at once; `None`: all are taken.
@@ -212,11 +213,12 @@ impl Store for FileStore {
         let events = breaker.take_events();
         let place = self.claim(&files, &probes, &breaker)?;
         if !events.is_empty() || journal.newest.is_none() {
-            let record = Record { v: journal::VERSION, clock, events: events.clone(), state: breaker.clone() };
+            let record =
+                Record { v: journal::VERSION, clock, events: events.clone(), state: breaker.clone() };
             self.write(&files, &journal, record)
                 .map_err(|source| StoreError::io("write to", &path, source))?;
         }
-        Ok(Some(Updated { breaker, clock, events, place, lease: None, warnings }))
+        Ok(Some(Updated { breaker, clock, events, place, lease: None, warnings, origin: Origin::Files }))
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
@@ -253,9 +255,7 @@ impl Store for FileStore {
             return Ok(None);
         };
         let records = journal::records(&file).map_err(|source| StoreError::io("read", &path, source))?;
-        let entries = records.into_iter().map(|Record { clock, events, .. }| Entry { clock, events });
-        let entries: Vec<_> = entries.collect();
-        Ok((!entries.is_empty()).then_some(entries))
+        Ok((!records.is_empty()).then(|| records.into_iter().map(Entry::from).collect()))
     }
 
     fn names(&self) -> Result<Vec<Name>, StoreError> {

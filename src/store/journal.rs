@@ -48,6 +48,13 @@ pub struct Record {
     pub state: Breaker,
 }
 
+/// A record without its state: what a history is made of.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Entry {
+    pub clock: Clock,
+    pub events: Vec<Event>,
+}
+
 /// What the end of a journal says.
 #[derive(Debug)]
 pub enum Tail {
@@ -74,6 +81,12 @@ enum Line {
     Whole(Box<Record>),
     Newer(u32),
     Broken,
+}
+
+impl From<Record> for Entry {
+    fn from(record: Record) -> Entry {
+        Entry { clock: record.clock, events: record.events }
+    }
 }
 
 impl Record {

@@ -9,7 +9,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -58,12 +58,6 @@ impl Place {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        // Shares the description, and with it the lock.
-        let file = match fcntl_dupfd_cloexec(&file, HIGH_FD) {
-            Ok(high) => File::from(high),
-            // A low limit on open files; the number is a courtesy.
-            Err(_) => file,
-        };
         let pid = std::process::id();
         let holder = Holder { pid, started: procfs::start_time(pid), ..Holder::default() };
         let place = Place { file, holder };
@@ -84,6 +78,12 @@ impl Place {
         self.file.write_all_at(&text, 0)?;
         self.file.set_len(text.len() as u64)
     }
+}
+
+/// A descriptor of the same description, out of the way: what a command is given.
+pub fn duplicate(place: &Place) -> io::Result<OwnedFd> {
+    // Under a low limit on open files any number has to do.
+    fcntl_dupfd_cloexec(place, HIGH_FD).or_else(|_| fcntl_dupfd_cloexec(place, 0)).map_err(Into::into)
 }
 
 impl AsFd for Place {

@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use redis::Cmd;
 
-use super::journal::Record;
-use super::{Entry, LiveProbe, Machine, Snapshot, Store, StoreError, Unknown, Updated, journal};
+use super::journal::{Entry, Record};
+use super::{LiveProbe, Machine, Origin, Snapshot, Store, StoreError, Unknown, Updated, journal};
 use crate::breaker::event::{Event, EventKind};
 use crate::breaker::time::{Clock, Timestamp};
 use crate::breaker::{Breaker, Probe};
@@ -82,7 +82,14 @@ impl RedisStore {
         std::thread::sleep(Duration::from_millis((self.machine.random)() % (longest + 1)));
     }
 
-    fn swap(&self, name: &Name, found: Option<&Found>, breaker: &Breaker, clock: Clock, events: Vec<Event>) -> Cmd {
+    fn swap(
+        &self,
+        name: &Name,
+        found: Option<&Found>,
+        breaker: &Breaker,
+        clock: Clock,
+        events: Vec<Event>,
+    ) -> Cmd {
         let stamp = format!("{:016x}", (self.machine.random)());
         let mut state = breaker.clone();
         state.totals.refused = state.totals.refused.saturating_sub(found.map_or(0, |found| found.refused));
@@ -102,7 +109,9 @@ impl RedisStore {
             let ended = found.leases.keys().filter(|field| {
                 !breaker.probes.iter().any(|probe| lease_field(breaker.id, probe) == **field)
             });
-            ended.for_each(|field| drop(command.arg(field)));
+            for field in ended {
+                command.arg(field);
+            }
         }
         command
     }
@@ -151,7 +160,15 @@ impl Store for RedisStore {
                     }
                     None => None,
                 };
-                return Ok(Some(Updated { breaker, clock, events, place: None, lease, warnings: Vec::new() }));
+                return Ok(Some(Updated {
+                    breaker,
+                    clock,
+                    events,
+                    place: None,
+                    lease,
+                    warnings: Vec::new(),
+                    origin: Origin::Configured,
+                }));
             };
             line.goes_on()?;
             answer = if attempt == 0 {
@@ -171,7 +188,8 @@ impl Store for RedisStore {
         Ok(self.found(&line, &answer)?.map(|found| {
             let clock = found.clock.advanced(now);
             let alive = found.alive(now).cloned();
-            let alive = alive.map(|probe| LiveProbe { probe, command_pid: None, survivors: Vec::new() }).collect();
+            let alive =
+                alive.map(|probe| LiveProbe { probe, command_pid: None, survivors: Vec::new() }).collect();
             Snapshot { breaker: found.breaker, clock, alive }
         }))
     }
@@ -196,9 +214,9 @@ impl Store for RedisStore {
         loop {
             let (next, keys): (u64, Vec<String>) =
                 line.ask(redis::cmd("SCAN").arg(cursor).arg("MATCH").arg("brk:{*}").arg("COUNT").arg(1_000))?;
-            names.extend(keys.iter().filter_map(|key| {
-                Name::decoded(key.strip_prefix("brk:{")?.strip_suffix('}')?)
-            }));
+            names.extend(
+                keys.iter().filter_map(|key| Name::decoded(key.strip_prefix("brk:{")?.strip_suffix('}')?)),
+            );
             if next == 0 {
                 break;
             }

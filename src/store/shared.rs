@@ -6,8 +6,9 @@
 use std::cell::RefCell;
 
 use super::file::FileStore;
+use super::journal::Entry;
 use super::redis::RedisStore;
-use super::{Entry, Machine, Origin, Snapshot, Store, StoreError, Unknown, Updated};
+use super::{Machine, Snapshot, Store, StoreError, Unknown, Updated};
 use crate::breaker::Breaker;
 use crate::breaker::shadow::Seen;
 use crate::breaker::time::Timestamp;
@@ -21,6 +22,8 @@ pub struct SharedStore {
     remote: RedisStore,
     files: Result<FileStore, StoreError>,
     machine: Machine,
+    /// Tells a user what those who only look have met.
+    tell: fn(&str),
     absence: RefCell<Option<Absence>>,
 }
 
@@ -33,8 +36,13 @@ struct Absence {
 }
 
 impl SharedStore {
-    pub fn new(remote: RedisStore, files: Result<FileStore, StoreError>, machine: Machine) -> SharedStore {
-        SharedStore { remote, files, machine, absence: RefCell::new(None) }
+    pub fn new(
+        remote: RedisStore,
+        files: Result<FileStore, StoreError>,
+        machine: Machine,
+        tell: fn(&str),
+    ) -> SharedStore {
+        SharedStore { remote, files, machine, tell, absence: RefCell::new(None) }
     }
 
     pub fn files(&self) -> Result<&FileStore, StoreError> {
@@ -50,7 +58,7 @@ impl SharedStore {
     }
 
     /// Why the store was found away, once.
-    pub fn take_warning(&self) -> Option<String> {
+    fn take_warning(&self) -> Option<String> {
         let mut absence = self.absence.borrow_mut();
         let absence = absence.as_mut().filter(|absence| !absence.is_told)?;
         absence.is_told = true;
@@ -62,12 +70,8 @@ impl SharedStore {
         &self,
         name: &Name,
         unknown: Unknown,
-        origin: Origin,
         step: &mut dyn FnMut(&mut Breaker, Timestamp),
     ) -> Result<Option<Updated>, StoreError> {
-        if origin == Origin::Files {
-            return self.files()?.update(name, unknown, step);
-        }
         let error = match self.update(name, unknown, step) {
             Err(error @ StoreError::Away { .. }) => error,
             other => return other,
@@ -77,7 +81,8 @@ impl SharedStore {
             breaker.stand_in(&why);
             step(breaker, now);
         };
-        let mut updated = self.files()?.update(name, unknown, &mut step)?;
+        let files = self.files().map_err(|_| error.clone())?;
+        let mut updated = files.update(name, unknown, &mut step)?;
         if let Some(updated) = &mut updated {
             updated.warnings.extend(self.take_warning());
         }
@@ -111,7 +116,10 @@ impl SharedStore {
         files: impl FnOnce(&FileStore) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         match self.ask(remote) {
-            Err(StoreError::Away { .. }) if self.files.is_ok() => files(self.files()?),
+            Err(StoreError::Away { .. }) if self.files.is_ok() => {
+                self.take_warning().iter().for_each(|warning| (self.tell)(warning));
+                files(self.files()?)
+            }
             other => other,
         }
     }
@@ -128,7 +136,9 @@ impl SharedStore {
             None => !seen.refuses(),
         };
         if !is_kept {
-            files.update(name, Unknown::Create(&shared.policy), &mut |own, own_now| own.copy(shared, now, own_now))?;
+            files.update(name, Unknown::Create(&shared.policy), &mut |own, own_now| {
+                own.copy(shared, now, own_now)
+            })?;
         }
         Ok(())
     }
@@ -147,7 +157,9 @@ impl Store for SharedStore {
             && let Err(error) = self.keep(name, updated)
             && Seen::of(&updated.breaker, updated.clock.time()).refuses()
         {
-            updated.warnings.push(format!("{error}; what was seen on the shared store holds only while it can be reached"));
+            updated.warnings.push(format!(
+                "{error}; what was seen on the shared store holds only while it can be reached"
+            ));
         }
         Ok(updated)
     }

@@ -6,9 +6,9 @@
 //! as they have their parents, and the command's group.
 
 #[cfg(target_os = "linux")]
-pub use linux::{Tree, is_stopped};
+pub use linux::{Tree, is_stopped, name};
 #[cfg(not(target_os = "linux"))]
-pub use other::{Tree, is_stopped};
+pub use other::{Tree, is_stopped, name};
 
 use super::unix::Pid;
 
@@ -39,6 +39,7 @@ mod linux {
         threads: u64,
     }
 
+    #[derive(Debug)]
     pub struct Tree {
         brk: Pid,
         command: Pid,
@@ -105,6 +106,12 @@ mod linux {
     /// Whether a process is stopped at this moment.
     pub fn is_stopped(pid: Pid) -> bool {
         entry(pid).is_some_and(|entry| entry.state == b'T')
+    }
+
+    /// The name of a process, also of one that has ended and was not reaped yet.
+    pub fn name(pid: Pid) -> Option<String> {
+        let name = std::fs::read(format!("/proc/{pid}/comm")).ok()?;
+        Some(String::from_utf8_lossy(name.trim_ascii_end()).into_owned())
     }
 
     /// All processes by number. Empty where /proc is not there, or shows the processes of another namespace, whose
@@ -178,6 +185,7 @@ mod other {
     use super::Member;
     use crate::supervise::unix::{self, Pid};
 
+    #[derive(Debug)]
     pub struct Tree {
         command: Pid,
     }
@@ -216,6 +224,10 @@ mod other {
     }
 
     /// Whether a process is stopped at this moment: not known here, and a CONT too many does no harm.
+    pub fn name(_pid: Pid) -> Option<String> {
+        None
+    }
+
     pub fn is_stopped(_: Pid) -> bool {
         true
     }

@@ -1,21 +1,25 @@
 //! The two short visits to the breaker that a run makes: to be admitted, and to tell how it ended. Where the state is
 //! of no use, this decides what that means for the run.
 
+use std::cell::Cell;
+
 use super::super::World;
 use crate::breaker::event::RefusedBy;
-use crate::breaker::outcome::Verdict;
-use crate::breaker::time::Timestamp;
-use crate::breaker::{Admission, Breaker, Heard, Mode, Permit, Phase, Refusal, Report, Task, Visitor};
-use crate::cli::OnStateError;
+use crate::breaker::outcome::{Ending, Verdict};
+use crate::breaker::time::{Clock, Millis, Timestamp};
+use crate::breaker::{
+    Admission, Breaker, Heard, Mode, Permit, PermitKind, Phase, Refusal, Report, Task, Visitor,
+};
+use crate::cli::{OnStateError, OnStoreError};
 use crate::config::Plan;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::hook;
 use crate::name::Name;
 use crate::output::say;
 use crate::render::{wall_time, words};
-use crate::store::file::FileStore;
 use crate::store::place::Place;
-use crate::store::{Store, StoreError, Unknown, Updated};
+use crate::store::{AnyStore, Lease, Origin, Store, StoreError, Unknown, Updated};
 use crate::supervise::Finished;
 
 pub struct Guard<'a> {
@@ -23,7 +27,8 @@ pub struct Guard<'a> {
     plan: &'a Plan,
     program: &'a str,
     world: &'a World<'a>,
-    store: Result<FileStore, StoreError>,
+    store: Result<AnyStore, StoreError>,
+    warned: Cell<bool>,
 }
 
 /// What became of asking to run.
@@ -40,6 +45,10 @@ pub enum Entry {
 pub struct Ticket {
     pub permit: Permit,
     pub place: Option<Place>,
+    /// The same on a shared store.
+    lease: Option<Lease>,
+    /// Who admitted it, and hears how it ended.
+    origin: Origin,
     /// The phase as it was found.
     pub phase_before: &'static str,
 }
@@ -50,40 +59,68 @@ pub struct Refused {
     pub text: String,
     pub phase: &'static str,
     pub retry_at: Option<String>,
+    /// For how long it is known to be of no use to ask again.
+    pub wait: Option<Millis>,
 }
 
 /// What a record did to the breaker.
 pub struct Recorded {
-    pub breaker: Breaker,
+    pub updated: Updated,
     pub heard: Heard,
-    pub now: Timestamp,
-    pub retry_at: Option<String>,
+}
+
+/// A place among the runs of one name.
+pub enum Slot {
+    /// Taken now, or not needed.
+    Free(Option<Place>),
+    Busy,
+}
+
+impl Ticket {
+    pub fn is_probe(&self) -> bool {
+        matches!(self.permit.kind, PermitKind::Probe(_))
+    }
+
+    pub fn note_command(&mut self, pid: u32) {
+        if let Some(place) = &mut self.place {
+            place.note_command(pid);
+        }
+    }
 }
 
 impl<'a> Guard<'a> {
     pub fn new(name: &'a Name, plan: &'a Plan, program: &'a str, world: &'a World) -> Guard<'a> {
-        Guard { name, plan, program, world, store: world.store() }
+        Guard { name, plan, program, world, store: world.store(), warned: Cell::new(false) }
     }
 
-    /// Asks to run, as a probe with this task if it comes to that.
-    pub fn admit(&self, task: Task) -> Result<Entry, Error> {
-        let visitor =
-            Visitor { mode: self.plan.mode, pid: std::process::id(), lifetime: self.plan.lifetime(), task };
-        let mut phase_before = Phase::Closed.word();
-        let mut answer = None;
-        let updated = self.update(&mut |breaker, now| {
-            phase_before = breaker.phase.word();
-            answer = Some(breaker.admit(&self.plan.policy, &visitor, now));
-        });
-        match (updated, answer) {
-            (Ok(updated), Some(Admission::Granted(permit))) => {
-                Ok(Entry::Granted(Ticket { permit, place: updated.place, phase_before }))
+    /// Asks to run.
+    pub fn admit(&self, mode: Mode) -> Result<Entry, Error> {
+        let task = if self.plan.check.is_some() { Task::Check } else { Task::Command };
+        let visitor = Visitor { mode, pid: std::process::id(), lifetime: self.plan.lifetime(), task };
+        self.ask(mode, &mut |breaker, now| breaker.admit(&self.plan.policy, &visitor, now))
+    }
+
+    /// Is refused because as many runs as may be are alive.
+    pub fn busy(&self, mode: Mode) -> Result<Entry, Error> {
+        self.ask(mode, &mut |breaker, _| {
+            breaker.turned_away(Refusal { why: RefusedBy::Busy, retry_at: None }, mode)
+        })
+    }
+
+    /// Takes a place among the runs of this name, if their number is bounded.
+    pub fn take_slot(&self) -> Result<Slot, Error> {
+        let Some(count) = self.plan.max_concurrent else {
+            return Ok(Slot::Free(None));
+        };
+        let slot = self.store.as_ref().map_err(StoreError::clone);
+        match slot.and_then(AnyStore::files).and_then(|files| files.take_slot(self.name, count.get())) {
+            Ok(Some(slot)) => Ok(Slot::Free(Some(slot))),
+            Ok(None) => Ok(Slot::Busy),
+            Err(error) if self.plan.on_state_error == OnStateError::Refuse => Err(error.into()),
+            Err(error) => {
+                self.warn_once(&format!("{error}; how many run at once is not bounded"));
+                Ok(Slot::Free(None))
             }
-            (Ok(updated), Some(Admission::Refused(refusal))) => {
-                Ok(Entry::Refused(refused(&updated, &refusal)))
-            }
-            (Ok(_), None) => Ok(Entry::Unguarded),
-            (Err(error), _) => self.without_state(error, &visitor),
         }
     }
 
@@ -98,78 +135,129 @@ impl<'a> Guard<'a> {
         let report = Report {
             ending: finished.ending,
             verdict,
-            duration: finished.millis(),
+            duration: Millis::from(finished.duration),
             program: self.program.to_owned(),
             task,
         };
         let dice = self.world.env.dice();
         let mut heard = Heard::Late;
-        let updated = self.update(&mut |breaker, now| {
-            heard = breaker.complete(&ticket.permit, report.clone(), &self.plan.policy, now, dice);
+        let updated = self.update(Some(finished.ending), ticket.origin, &mut |breaker, now| {
+            // The shared store has gone since it admitted the run.
+            let elsewhere = ticket.origin == Origin::Configured && breaker.is_standing_in();
+            let permit = if elsewhere { breaker.stand_in_permit() } else { ticket.permit.clone() };
+            heard = breaker.complete(&permit, report.clone(), &self.plan.policy, now, dice);
         });
-        match updated {
-            Ok(updated) => {
-                let retry_at = retry_at(&updated);
-                Some(Recorded { now: updated.clock.time(), retry_at, breaker: updated.breaker, heard })
-            }
-            Err(error) => {
-                self.warn(&format!("{error}; this run is not recorded"));
-                None
-            }
-        }
+        drop(ticket.lease);
+        let updated = updated.inspect_err(|error| self.warn(&format!("{error}; this run is not recorded")));
+        Some(Recorded { updated: updated.ok()?, heard })
     }
 
     /// Where a check has left the breaker: closed again, and the run may go on; or not, and it is refused.
-    pub fn after_check(&self, recorded: Option<Recorded>) -> Result<Entry, Error> {
-        if recorded.is_none_or(|recorded| recorded.breaker.phase == Phase::Closed) {
-            return self.admit(Task::Check);
+    pub fn after_check(&self, recorded: Option<&Recorded>) -> Result<Entry, Error> {
+        if recorded.is_none_or(|recorded| recorded.updated.breaker.phase == Phase::Closed) {
+            return self.admit(self.plan.mode);
         }
-        let mut refusal = Refusal { why: RefusedBy::Open, retry_at: None };
-        let mut permit = None;
-        let updated = self.update(&mut |breaker, _| {
-            refusal = match &breaker.phase {
-                Phase::Open(opening) => Refusal { why: RefusedBy::Open, retry_at: Some(opening.retry_at) },
-                _ => Refusal { why: RefusedBy::Probing, retry_at: None },
-            };
-            breaker.refused(&refusal);
-            permit = Some(breaker.bystander());
+        let mode = self.plan.mode;
+        self.ask(mode, &mut |breaker, _| {
+            let retry_at = breaker.phase.retry_at();
+            let why = if retry_at.is_some() { RefusedBy::Open } else { RefusedBy::Probing };
+            breaker.turned_away(Refusal { why, retry_at }, mode)
+        })
+    }
+
+    fn ask(
+        &self,
+        mode: Mode,
+        question: &mut dyn FnMut(&mut Breaker, Timestamp) -> Admission,
+    ) -> Result<Entry, Error> {
+        let mut phase_before = Phase::Closed.word();
+        let mut answer = None;
+        let updated = self.update(None, Origin::Configured, &mut |breaker, now| {
+            phase_before = breaker.phase.word();
+            answer = Some(question(breaker, now));
         });
-        match updated {
-            Ok(updated) if self.plan.mode == Mode::Enforce => Ok(Entry::Refused(refused(&updated, &refusal))),
-            Ok(updated) => Ok(permit.map_or(Entry::Unguarded, |permit| {
-                Entry::Granted(Ticket { permit, place: None, phase_before: updated.breaker.phase.word() })
+        match (updated, answer) {
+            (Ok(updated), Some(Admission::Granted(permit))) => Ok(Entry::Granted(Ticket {
+                permit,
+                place: updated.place,
+                lease: updated.lease,
+                origin: updated.origin,
+                phase_before,
             })),
-            Err(error) => Err(error.into()),
+            (Ok(updated), Some(Admission::Refused(refusal))) => {
+                Ok(Entry::Refused(refused(&updated.breaker, &updated.clock, &refusal)))
+            }
+            (Ok(_), None) => Ok(Entry::Unguarded),
+            (Err(error), _) => self.without_state(error, mode, question),
         }
     }
 
-    fn update(&self, step: &mut dyn FnMut(&mut Breaker, Timestamp)) -> Result<Updated, StoreError> {
+    /// One visit to the breaker, and the hooks of what it changed.
+    fn update(
+        &self,
+        ending: Option<Ending>,
+        origin: Origin,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp),
+    ) -> Result<Updated, StoreError> {
         let store = self.store.as_ref().map_err(StoreError::clone)?;
-        let updated = store.update(self.name, Unknown::Create(&self.plan.policy), step)?;
+        let mut from = Phase::Closed.word();
+        let unknown = Unknown::Create(&self.plan.policy);
+        let mut step = |breaker: &mut Breaker, now| {
+            from = breaker.phase.word();
+            step(breaker, now);
+        };
+        let updated = match (self.plan.on_store_error, origin) {
+            (OnStoreError::Run | OnStoreError::Refuse, Origin::Configured) => {
+                store.update(self.name, unknown, &mut step)?
+            }
+            _ => store.update_or_stand_in(self.name, unknown, origin, &mut step)?,
+        };
         let updated = updated.ok_or(StoreError::NoDirectory)?;
         updated.warnings.iter().for_each(|warning| self.warn(warning));
+        hook::run(&self.plan.hooks, &hook::Change { name: self.name, from, updated: &updated, ending });
         Ok(updated)
     }
 
     /// The state cannot be written. What can be read of it still counts.
-    fn without_state(&self, error: StoreError, visitor: &Visitor) -> Result<Entry, Error> {
+    fn without_state(
+        &self,
+        error: StoreError,
+        mode: Mode,
+        question: &mut dyn FnMut(&mut Breaker, Timestamp) -> Admission,
+    ) -> Result<Entry, Error> {
+        if let StoreError::Away { .. } = error {
+            match self.plan.on_store_error {
+                OnStoreError::Refuse => return Err(Error::Store(error)),
+                OnStoreError::Run => {
+                    self.warn_once(&format!("{error}; running unguarded"));
+                    return Ok(Entry::Unguarded);
+                }
+                // There are no files either.
+                OnStoreError::Local => {}
+            }
+        }
         if self.plan.on_state_error == OnStateError::Refuse {
             return Err(Error::Store(error));
         }
-        if self.plan.mode == Mode::Enforce
+        if mode != Mode::Observe
             && let Ok(store) = &self.store
             && let Ok(Some(snapshot)) = store.read(self.name)
         {
             let mut breaker = snapshot.settled();
-            let now = snapshot.now();
-            if let Admission::Refused(refusal) = breaker.admit(&self.plan.policy, visitor, now) {
-                self.warn(&format!("{error}; this refusal is not counted"));
-                let updated = Updated { breaker, clock: snapshot.clock, place: None, warnings: Vec::new() };
-                return Ok(Entry::Refused(refused(&updated, &refusal)));
+            if let Admission::Refused(refusal) = question(&mut breaker, snapshot.now()) {
+                self.warn_once(&format!("{error}; this refusal is not counted"));
+                return Ok(Entry::Refused(refused(&breaker, &snapshot.clock, &refusal)));
             }
         }
-        self.warn(&format!("{error}; running unguarded"));
+        self.warn_once(&format!("{error}; running unguarded"));
         Ok(Entry::Unguarded)
+    }
+
+    /// The state is asked again and again while a run waits or makes attempts; one warning is enough.
+    fn warn_once(&self, text: &str) {
+        if !self.warned.replace(true) {
+            self.warn(text);
+        }
     }
 
     fn warn(&self, text: &str) {
@@ -177,18 +265,13 @@ impl<'a> Guard<'a> {
     }
 }
 
-fn refused(updated: &Updated, refusal: &Refusal) -> Refused {
+fn refused(breaker: &Breaker, clock: &Clock, refusal: &Refusal) -> Refused {
+    let now = clock.time();
     Refused {
         why: refusal.why,
-        text: words::refusal(&updated.breaker, refusal, updated.clock.time()),
-        phase: updated.breaker.phase.word(),
-        retry_at: refusal.retry_at.map(|at| wall_time(&updated.clock, at)),
-    }
-}
-
-fn retry_at(updated: &Updated) -> Option<String> {
-    match &updated.breaker.phase {
-        Phase::Open(opening) => Some(wall_time(&updated.clock, opening.retry_at)),
-        _ => None,
+        text: words::refusal(breaker, refusal, now),
+        phase: breaker.phase.word(),
+        retry_at: refusal.retry_at.map(|at| wall_time(clock, at)),
+        wait: refusal.retry_at.map(|at| at.since(now)),
     }
 }

@@ -5,12 +5,13 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::guard::{Recorded, Refused, Ticket};
-use crate::breaker::PermitKind;
 use crate::breaker::outcome::Verdict;
 use crate::breaker::time::Millis;
 use crate::name::Name;
 use crate::output::say;
+use crate::render::wall_time;
 use crate::signal;
+use crate::store::Updated;
 use crate::supervise::Finished;
 
 #[derive(Debug, Serialize)]
@@ -56,6 +57,10 @@ impl<'a> Report<'a> {
         self.retry_at.clone_from(&refused.retry_at);
     }
 
+    pub fn phase_before(&self) -> Option<&'static str> {
+        self.phase_before
+    }
+
     /// The cheap check of a probe has run; the command has not.
     pub fn checked(&mut self, ticket: &Ticket) {
         self.probe = true;
@@ -70,16 +75,19 @@ impl<'a> Report<'a> {
         self.exit = finished.ending.exit();
         self.signal = finished.ending.signal().map(|number| signal::name(number).into_owned());
         self.outcome = Some(verdict.outcome().word());
-        self.duration_ms = Some(finished.millis());
+        self.duration_ms = Some(Millis::from(finished.duration));
         if let Some(ticket) = ticket {
-            self.probe |= matches!(ticket.permit.kind, PermitKind::Probe(_));
+            self.probe |= ticket.is_probe();
             self.phase_before.get_or_insert(ticket.phase_before);
         }
     }
 
     pub fn recorded(&mut self, recorded: Option<&Recorded>) {
-        self.phase_after = recorded.map(|recorded| recorded.breaker.phase.word());
-        self.retry_at = recorded.and_then(|recorded| recorded.retry_at.clone());
+        self.phase_after = recorded.map(|recorded| recorded.updated.breaker.phase.word());
+        self.retry_at = recorded.and_then(|recorded| {
+            let Updated { breaker, clock, .. } = &recorded.updated;
+            breaker.phase.retry_at().map(|at| wall_time(clock, at))
+        });
     }
 
     pub fn write(&self, path: &Path) {

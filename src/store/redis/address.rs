@@ -9,6 +9,8 @@ use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 pub struct Address {
     pub info: ConnectionInfo,
     shown: String,
+    /// Why there is no password where there should be one.
+    pub flaw: Option<String>,
 }
 
 /// What is wrong with a URL. The URL itself is not repeated: it may hold a password.
@@ -23,11 +25,14 @@ impl Address {
         if !scheme.is_some_and(|scheme| matches!(scheme, "redis" | "rediss" | "valkey" | "valkeys")) {
             return Err(BadUrl(format!("its scheme is not one of a store; {RIGHT_FORM}")));
         }
-        let parsed = redis::parse_redis_url(url).ok_or_else(|| BadUrl(format!("it is no URL; {RIGHT_FORM}")))?;
+        let parsed =
+            redis::parse_redis_url(url).ok_or_else(|| BadUrl(format!("it is no URL; {RIGHT_FORM}")))?;
         if parsed.query().is_some() || parsed.fragment().is_some() {
             return Err(BadUrl(format!("nothing may stand behind the number of the database; {RIGHT_FORM}")));
         }
-        let info = parsed.into_connection_info().map_err(|error| BadUrl(format!("{}; {RIGHT_FORM}", flaw(&error))))?;
+        let info = parsed
+            .into_connection_info()
+            .map_err(|error| BadUrl(format!("{}; {RIGHT_FORM}", flaw(&error))))?;
         let db = info.redis_settings().db();
         if db < 0 {
             return Err(BadUrl(format!("the number of its database is below 0; {RIGHT_FORM}")));
@@ -38,14 +43,20 @@ impl Address {
             _ => return Err(BadUrl(RIGHT_FORM.to_owned())),
         };
         let redis = info.redis_settings().clone().set_lib_name("brk", env!("CARGO_PKG_VERSION"));
-        Ok(Address { info: info.set_redis_settings(redis), shown })
+        Ok(Address { info: info.set_redis_settings(redis), shown, flaw: None })
     }
 
     /// The same store, with the password that a file held.
     #[must_use]
     pub fn with_password(self, password: &str) -> Address {
         let redis = self.info.redis_settings().clone().set_password(password);
-        Address { info: self.info.set_redis_settings(redis), shown: self.shown }
+        Address { info: self.info.set_redis_settings(redis), ..self }
+    }
+
+    /// The same store, which cannot be used because its password cannot be read.
+    #[must_use]
+    pub fn without_password(self, why: String) -> Address {
+        Address { flaw: Some(why), ..self }
     }
 }
 

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::breaker::event::{Event, EventKind};
-use crate::breaker::time::{Clock, Reading, Timestamp};
+use crate::breaker::time::{Clock, Reading};
 use crate::breaker::{Breaker, Probe};
-use crate::store::Entry;
-use crate::store::journal::{Record, VERSION};
+use crate::store::journal::{Entry, Record, VERSION};
 
 /// The server's time in milliseconds, and the fields of the breaker's hash.
 pub type Answer = (u64, Vec<(String, String)>);
@@ -59,7 +58,8 @@ impl Found {
         if fields.is_empty() {
             return Ok(None);
         }
-        let field = |name: &str| fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
+        let field =
+            |name: &str| fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
         let (Some(stamp), Some(state)) = (field("stamp"), field("state")) else {
             return Err(FOREIGN.to_owned());
         };
@@ -101,7 +101,8 @@ impl Told {
 
     /// The entry that these fields of a stream hold.
     pub fn decode(fields: &[(String, String)]) -> Result<Entry, String> {
-        let field = |name: &str| fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
+        let field =
+            |name: &str| fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
         let Told { clock, mut events, .. } = decode(field("entry").unwrap_or_default())?;
         if let Some(total) = field("count").and_then(|count| count.parse().ok()) {
             for event in &mut events {
@@ -119,9 +120,9 @@ const FOREIGN: &str = "something that is no breaker stands at its key; delete it
 fn decode<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
     // The version first: a newer format may still look like this one.
     match serde_json::from_str::<Versioned>(text) {
-        Ok(Versioned { v }) if v > VERSION => {
-            Err(format!("its breaker has format version {v}, and this brk reads version {VERSION}; install a newer brk"))
-        }
+        Ok(Versioned { v }) if v > VERSION => Err(format!(
+            "its breaker has format version {v}, and this brk reads version {VERSION}; install a newer brk"
+        )),
         Ok(_) => serde_json::from_str(text).map_err(|_| FOREIGN.to_owned()),
         Err(_) => Err(FOREIGN.to_owned()),
     }

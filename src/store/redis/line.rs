@@ -30,12 +30,15 @@ pub struct Line<'a> {
 
 impl<'a> Line<'a> {
     pub fn open(address: &'a Address, machine: Machine) -> Result<Line<'a>, StoreError> {
+        if let Some(flaw) = &address.flaw {
+            return Err(away(address, flaw));
+        }
         let started = (machine.clocks)().up;
         let (send, receive) = mpsc::sync_channel(1);
         let info = address.info.clone();
         let connect = move || {
-            let connected =
-                Client::open(info).and_then(|client| client.get_connection_with_timeout(Duration::from_millis(LIMIT)));
+            let connected = Client::open(info)
+                .and_then(|client| client.get_connection_with_timeout(Duration::from_millis(LIMIT)));
             // Nobody listens any more: the visit is over.
             let _ = send.send(connected);
         };
@@ -110,7 +113,10 @@ fn trouble(error: &RedisError) -> String {
         ("LOADING", "the server is still loading its data"),
         ("MASTERDOWN", "the server is a replica that has lost its primary"),
         ("CLUSTERDOWN", "the cluster is down"),
-        ("MOVED", "the breaker belongs to another node of a cluster; name that node, or a proxy of the cluster"),
+        (
+            "MOVED",
+            "the breaker belongs to another node of a cluster; name that node, or a proxy of the cluster",
+        ),
     ];
     match known.iter().find(|(word, _)| text.contains(word)) {
         Some((_, meaning)) => (*meaning).to_owned(),

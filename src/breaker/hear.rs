@@ -1,0 +1,176 @@
+//! How a run ended, heard: what moves the machine from phase to phase.
+
+use super::event::{Event, EventKind, OpenedBy, Run};
+use super::outcome::{Ending, Outcome, Verdict};
+use super::policy::Policy;
+use super::time::{Millis, Timestamp};
+use super::window::{Call, Counts};
+use super::{Breaker, Heard, Last, Opening, Permit, PermitKind, Phase, Report, Task, backoff};
+
+impl Breaker {
+    /// Hears how a run ended. `dice`, from 0 to 1, chooses the jitter of a wait.
+    pub fn complete(
+        &mut self,
+        permit: &Permit,
+        report: Report,
+        policy: &Policy,
+        now: Timestamp,
+        dice: f64,
+    ) -> Heard {
+        // An override that ended by time meanwhile is for the next run to record: it must not make this one late.
+        let probe = matches!(permit.kind, PermitKind::Probe(_));
+        let listed = self.probes.len();
+        self.probes
+            .retain(|other| !probe || (other.serial, other.generation) != (permit.serial, permit.generation));
+        // A probe that was given up for lost has no place to speak from: another may have it by now.
+        let lost = probe && self.probes.len() == listed;
+        let outcome = report.verdict.outcome();
+        let slow = policy.is_slow(report.duration);
+        let run = Run {
+            ending: report.ending,
+            duration: report.duration,
+            probe,
+            slow,
+            check: report.task == Task::Check,
+        };
+        let late = permit.id != self.id || permit.generation != self.generation || lost;
+        self.note(&report, late, now);
+        if late {
+            self.totals.late += 1;
+            self.events.push(Event { generation: permit.generation, kind: EventKind::Late { outcome, run } });
+            return Heard::Late;
+        }
+        self.policy.clone_from(policy);
+        match outcome {
+            Outcome::Success => self.totals.success += 1,
+            Outcome::Failure => self.totals.failure += 1,
+            Outcome::Ignored => self.totals.ignored += 1,
+        }
+        self.tell(EventKind::Ended { outcome, run });
+        let first = outcome == Outcome::Failure && self.last_heard != Some(Outcome::Failure);
+        if outcome != Outcome::Ignored {
+            self.last_heard = Some(outcome);
+        }
+        if outcome == Outcome::Success {
+            self.last_success = Some(now);
+        }
+        match permit.kind {
+            PermitKind::Bystander => {}
+            PermitKind::Normal => self.heard_closed(&report, slow, policy, now, dice),
+            PermitKind::Probe(_) => self.heard_probe(&report, policy, now, dice),
+        }
+        if first { Heard::FirstFailure } else { Heard::InTime }
+    }
+
+    fn note(&mut self, report: &Report, late: bool, now: Timestamp) {
+        if report.task == Task::Command && report.ending.was_launched() {
+            self.totals.launched += 1;
+            let launched = now.before(report.duration);
+            self.last_launch = Some(self.last_launch.map_or(launched, |last| last.max(launched)));
+        }
+        if matches!(report.ending, Ending::TimedOut(_)) {
+            self.totals.timeout += 1;
+        }
+        self.last = Some(Last {
+            at: now,
+            outcome: report.verdict.outcome(),
+            late,
+            ending: report.ending,
+            duration: report.duration,
+            program: report.program.clone(),
+        });
+    }
+
+    fn heard_closed(&mut self, report: &Report, slow: bool, policy: &Policy, now: Timestamp, dice: f64) {
+        let failed = match report.verdict.outcome() {
+            Outcome::Ignored => return,
+            Outcome::Success => false,
+            Outcome::Failure => true,
+        };
+        self.streak = if failed { self.streak.saturating_add(1) } else { 0 };
+        self.window.push(Call { at: now, failed, slow }, policy.window);
+        if let Some(why) = self.broken_rule(report, policy, now) {
+            let level = self.next_level(now);
+            self.open_for(why, level, policy, now, dice);
+        }
+    }
+
+    fn broken_rule(&self, report: &Report, policy: &Policy, now: Timestamp) -> Option<OpenedBy> {
+        let last = report.ending;
+        if report.verdict == Verdict::Trip {
+            return Some(OpenedBy::TripOn { last });
+        }
+        if policy.failures.is_some_and(|limit| self.streak >= limit.get()) {
+            return Some(OpenedBy::Streak { failures: self.streak, last });
+        }
+        let Counts { total, failures, slow } = self.window.counts(policy.window, now);
+        if total < policy.min_calls.get() {
+            return None;
+        }
+        if policy.failure_rate.is_some_and(|rate| rate.is_reached(failures, total)) {
+            return Some(OpenedBy::FailureRate { failures, total });
+        }
+        if policy.slow_rate.is_some_and(|rate| rate.is_reached(slow, total)) {
+            return Some(OpenedBy::SlowRate { slow, total });
+        }
+        None
+    }
+
+    fn heard_probe(&mut self, report: &Report, policy: &Policy, now: Timestamp, dice: f64) {
+        let Phase::HalfOpen { successes, failures, .. } = &mut self.phase else {
+            return;
+        };
+        match report.verdict {
+            Verdict::Ignored => {}
+            Verdict::Success => {
+                *successes += 1;
+                if *successes >= policy.probe_successes.get() {
+                    self.close(now);
+                }
+            }
+            Verdict::Failure | Verdict::Trip => {
+                *failures += 1;
+                let failures = *failures;
+                if failures >= policy.probe_failures.get() || report.verdict == Verdict::Trip {
+                    let why = OpenedBy::Probe { failures, last: report.ending };
+                    self.open_for(why, self.level.saturating_add(1), policy, now, dice);
+                }
+            }
+        }
+    }
+
+    pub(super) fn close(&mut self, now: Timestamp) {
+        self.change_phase(Phase::Closed, now);
+        self.streak = 0;
+        self.window.clear();
+        self.closed_at = Some(now);
+        self.tell(EventKind::Closed);
+    }
+
+    fn open_for(&mut self, why: OpenedBy, level: u32, policy: &Policy, now: Timestamp, dice: f64) {
+        let wait = backoff::jittered(policy, backoff::cooldown(policy, level), dice);
+        let retry_at = self.open(why.clone(), level, wait, now);
+        self.tell(EventKind::Opened { why, retry_at });
+    }
+
+    /// Opens, and says until when.
+    pub(super) fn open(&mut self, why: OpenedBy, level: u32, wait: Millis, now: Timestamp) -> Timestamp {
+        let retry_at = now.after(wait);
+        self.change_phase(Phase::Open(Opening { at: now, retry_at, why }), now);
+        self.level = level;
+        self.cooldown = Some(wait);
+        self.totals.opened += 1;
+        retry_at
+    }
+
+    /// The level of an opening now: the next one where the last closing was no longer ago than the last wait was
+    /// long, so that a flapping service is left alone longer each time.
+    pub(super) fn next_level(&self, now: Timestamp) -> u32 {
+        match (self.closed_at, self.cooldown) {
+            (Some(closed_at), Some(cooldown)) if now.since(closed_at) <= cooldown => {
+                self.level.saturating_add(1)
+            }
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What an operator does to a breaker. Each of these raises the generation, so runs in flight become late.
+
+use super::event::{EventKind, Hold, OpenedBy};
+use super::time::Timestamp;
+use super::{Breaker, Phase, TripFor, backoff};
+
+impl Breaker {
+    /// Closed, and everything that could keep it from running is forgotten. The totals stay.
+    pub fn reset(&mut self, now: Timestamp) {
+        self.settle(now);
+        self.phase = Phase::Closed;
+        self.since = now;
+        self.streak = 0;
+        self.window.clear();
+        self.level = 0;
+        self.cooldown = None;
+        self.closed_at = None;
+        self.hold = None;
+        self.probes.clear();
+        self.generation += 1;
+        self.tell(EventKind::Reset);
+    }
+
+    /// Opens by hand; on an open breaker, chooses a new `retry_at`.
+    pub fn trip(&mut self, length: TripFor, reason: Option<String>, now: Timestamp, dice: f64) {
+        self.settle(now);
+        let level = match self.phase {
+            Phase::Closed => self.next_level(now),
+            Phase::Open(_) | Phase::HalfOpen { .. } => self.level,
+        };
+        let wait = match length {
+            TripFor::Exactly(wait) => wait,
+            TripFor::CooldownOf(policy) => backoff::jittered(policy, backoff::cooldown(policy, level), dice),
+        };
+        let retry_at = self.open(OpenedBy::Operator { reason: reason.clone() }, level, wait, now);
+        self.tell(EventKind::Tripped { reason, retry_at });
+    }
+
+    /// The operator's override; the last one given stands.
+    pub fn hold(&mut self, hold: Hold, now: Timestamp) {
+        self.settle(now);
+        self.hold = Some(hold.clone());
+        self.generation += 1;
+        self.tell(EventKind::Held { hold });
+    }
+
+    /// Ends an override; says whether there was one.
+    pub fn release(&mut self, now: Timestamp) -> bool {
+        let held = self.active_hold(now).is_some();
+        if held {
+            self.drop_hold();
+        } else {
+            self.settle(now);
+        }
+        held
+    }
+
+    /// The override that holds at this time.
+    pub fn active_hold(&self, now: Timestamp) -> Option<&Hold> {
+        self.hold.as_ref().filter(|hold| hold.until.is_none_or(|until| now < until))
+    }
+
+    /// Ends an override whose time has come.
+    pub(super) fn settle(&mut self, now: Timestamp) {
+        if self.hold.is_some() && self.active_hold(now).is_none() {
+            self.drop_hold();
+        }
+    }
+
+    pub(super) fn drop_hold(&mut self) {
+        self.hold = None;
+        self.generation += 1;
+        self.tell(EventKind::Released);
+    }
+}

@@ -1,0 +1,143 @@
+//! Open: who is refused until when, back-off, cap, jitter, and the memory of flapping.
+
+use super::*;
+
+#[test]
+fn refused_until_retry_at_and_not_longer() {
+    check(
+        &policy(|_| {}),
+        &[
+            ("f f f @99 s @99 s @100 s", "c1 c2 o100 no no c0"),
+            ("f f f @100 +a ?", "c1 c2 o100 probe-0 h0/0"),
+            ("@7 f f f @106 +a @107 +a", "c1 c2 o107 no probe-0"),
+        ],
+    );
+}
+
+#[test]
+fn a_refusal_is_counted_and_moves_nothing() {
+    let bench = Bench::after(&policy(|_| {}), "f f f @50 s s s s s s s s s s");
+    let breaker = &bench.breaker;
+    assert_eq!((breaker.totals.refused, breaker.totals.launched, breaker.totals.success), (10, 3, 0));
+    assert_eq!((breaker.counts(Timestamp(50)).total, breaker.streak), (3, 3));
+    assert_eq!(breaker.last.as_ref().map(|last| last.at), Some(Timestamp(0)));
+}
+
+#[test]
+fn failed_probes_double_the_wait_up_to_the_cap() {
+    check(
+        &policy(|_| {}),
+        &[(
+            "f f f @100 f @299 f @300 f @700 f @1500 f @2500 f @3500 f",
+            "c1 c2 o100 o300 no o700 o1500 o2500 o3500 o4500",
+        )],
+    );
+    let by = |factor| policy(|draft| draft.backoff = Some(factor));
+    check(&by(1.0), &[("f f f @100 f @200 f", "c1 c2 o100 o200 o300")]);
+    check(&by(1.5), &[("f f f @100 f @250 f", "c1 c2 o100 o250 o475")]);
+    check(&by(f64::MAX), &[("f f f @100 f @1100 f", "c1 c2 o100 o1100 o2100")]);
+    let seed = policy(|draft| {
+        draft.cooldown = Some(Millis(30));
+        draft.max_cooldown = Some(Millis(120));
+    });
+    check(&seed, &[("f f f @30 f @90 f @210 f", "c1 c2 o30 o90 o210 o330")]);
+}
+
+#[test]
+fn times_saturate() {
+    let long = policy(|draft| {
+        draft.cooldown = Some(Millis::MAX);
+        draft.max_cooldown = Some(Millis::MAX);
+    });
+    check(&long, &[("@5 t @6 s", &format!("o{} no", u64::MAX))]);
+    let none = policy(|draft| draft.cooldown = Some(Millis(0)));
+    check(&none, &[("t s", "o0 c0"), ("t f", "o0 o0")]);
+}
+
+#[test]
+fn jitter_is_drawn_once_and_only_lengthens() {
+    let jittery = policy(|draft| draft.jitter = rate(0.5));
+    check(
+        &jittery,
+        &[
+            ("dice=0 t", "o100"),
+            ("dice=1 t", "o150"),
+            ("dice=0.5 t @50 s dice=1 s @124 s ? @125 s", "o125 no no no o125 c0"),
+            // On a failed probe it is drawn anew, on the next level's wait.
+            ("dice=1 t @150 f", "o150 o450"),
+        ],
+    );
+    let bench = Bench::after(&jittery, "dice=1 t");
+    assert_eq!(bench.breaker.cooldown, Some(Millis(150)), "the wait that was chosen, jitter included");
+}
+
+#[test]
+fn one_outage_is_one_level() {
+    let bench = |script| Bench::after(&policy(|_| {}), script).breaker;
+    let breaker = bench("+a +b +c +d +e a:f b:f c:f @10 d:f @20 e:f");
+    assert_eq!((breaker.level, breaker.totals.opened, breaker.totals.late), (0, 1, 2));
+    assert_eq!(bench("f f f @100 f").level, 1);
+    assert_eq!(bench("f f f @100 f @300 f").level, 2);
+}
+
+#[test]
+fn a_flapping_service_waits_longer() {
+    check(
+        &policy(|_| {}),
+        &[
+            // Closed at 100 after a wait of 100: an opening at 200 takes the next level, one at 201 the first.
+            ("t @100 s @200 t", "o100 c0 o400"),
+            ("t @100 s @201 t", "o100 c0 o301"),
+            ("t @100 s @150 t @350 s @550 t", "o100 c0 o350 c0 o950"),
+            ("t @100 s @150 t @350 s @551 t", "o100 c0 o350 c0 o651"),
+            ("t @100 s @100 f f f", "o100 c0 c1 c2 o300"),
+            // The level that a failed probe reached counts as well.
+            ("t @100 f @300 s @500 t", "o100 o300 c0 o900"),
+            // A reset forgets.
+            ("t @100 s @110 reset @120 t", "o100 c0 c0 o220"),
+            // Without a closing there is nothing to remember.
+            ("@5 t", "o105"),
+        ],
+    );
+    let jittery = policy(|draft| draft.jitter = rate(0.5));
+    // The last wait was 150 long, jitter included.
+    check(
+        &jittery,
+        &[
+            ("dice=1 t dice=0 @150 s @300 t", "o150 c0 o500"),
+            ("dice=1 t dice=0 @150 s @301 t", "o150 c0 o401"),
+        ],
+    );
+}
+
+#[test]
+fn a_level_at_its_end_stays_there() {
+    let mut bench = Bench::after(&policy(|_| {}), "t");
+    bench.breaker.level = u32::MAX;
+    bench.now = 100;
+    assert_eq!(bench.step("f").as_deref(), Some("o1100"));
+    assert_eq!(bench.breaker.level, u32::MAX);
+}
+
+#[test]
+fn some_runs_must_not_wait_for_ever() {
+    let daily = policy(|draft| draft.run_at_least_every = Some(Millis(30)));
+    check(
+        &daily,
+        &[
+            // The last launch was at 0, one unit before the end that was reported.
+            ("@1 t @29 s @30 s", "o101 no c0"),
+            // The early probe fails, and its own start is the last launch.
+            ("@1 t @30 f @59 s @60 s", "o101 o230 no c0"),
+            // Not past the number of probes, nor against an override.
+            ("@1 t @30 +a @60 +b", "o101 probe-0 no"),
+            ("@1 t hold=open @30 s", "o101 o101 no"),
+            // An ignored early probe: the next comes when it is due again.
+            ("@1 t @31 i @60 s @61 s", "o101 h0/0 no c0"),
+        ],
+    );
+    // Where nothing was ever launched, the opening counts.
+    check(&daily, &[("@5 trip=1000 @34 s @35 s", "o1005 no c0")]);
+    // A cheap check is no launch of the real thing.
+    check(&daily, &[("@1 t @30 cf @31 cf", "o101 o230 o431")]);
+}

@@ -1,0 +1,94 @@
+//! What a visitor and a breaker say to each other: who asks, what is answered, how it ended.
+
+use super::event::RefusedBy;
+use super::outcome::{Ending, Verdict};
+use super::policy::Policy;
+use super::time::{Millis, Timestamp};
+
+/// Who asks to be admitted.
+#[derive(Clone, Copy, Debug)]
+pub struct Visitor {
+    pub mode: Mode,
+    /// The process id of its `brk`.
+    pub pid: u32,
+    /// The longest that a probe of this run can rightly live.
+    pub lifetime: Option<Millis>,
+    pub task: Task,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Enforce,
+    /// A refusal is only an answer, and is not counted: the run waits, or has made an attempt before.
+    Ask,
+    /// What would be refused is counted as refused, and admitted all the same.
+    Observe,
+}
+
+/// What a probe of this run would start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    Command,
+    /// A cheap check in the command's place.
+    Check,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Admission {
+    Granted(Permit),
+    Refused(Refusal),
+}
+
+/// The right to run, and what joins a result to the breaker that admitted it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permit {
+    /// Which breaker admitted it.
+    pub(super) id: u64,
+    pub generation: u64,
+    pub kind: PermitKind,
+    /// How many probes there had been: the number of this one, where it is one.
+    pub(super) serial: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PermitKind {
+    Normal,
+    /// With the number of its place.
+    Probe(u32),
+    /// Recorded, but moves nothing: held closed, or observing.
+    Bystander,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    pub why: RefusedBy,
+    /// When to come back, where that is known.
+    pub retry_at: Option<Timestamp>,
+}
+
+/// What is reported of a run that ended.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub ending: Ending,
+    pub verdict: Verdict,
+    pub duration: Millis,
+    pub program: String,
+    pub task: Task,
+}
+
+/// What a result did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// It counted, or was recorded without moving anything.
+    InTime,
+    /// The first failure after a success, or of a new breaker.
+    FirstFailure,
+    Late,
+}
+
+/// How long a trip lasts.
+#[derive(Clone, Copy, Debug)]
+pub enum TripFor<'a> {
+    Exactly(Millis),
+    CooldownOf(&'a Policy),
+}

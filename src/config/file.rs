@@ -1,0 +1,137 @@
+//! Configuration files: TOML, read into sections of keys that remember where they stand. Which keys there are, and
+//! what their values mean, is the command line's business (`cli`): a key is a long flag.
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::Error;
+
+/// One `[defaults]` or `[breaker.NAME]`.
+#[derive(Debug)]
+pub struct Section {
+    pub path: PathBuf,
+    pub line: usize,
+    pub scope: Scope,
+    pub keys: Vec<Key>,
+}
+
+/// What a section speaks of.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Scope {
+    Defaults,
+    /// A name, or a pattern.
+    Breaker(String),
+}
+
+#[derive(Clone, Debug)]
+pub struct Key {
+    pub name: String,
+    pub line: usize,
+    /// As it stands in the file.
+    pub source: String,
+    /// As it would be written behind the flag, once for each element of an array; or what is wrong with its type.
+    pub values: Result<Vec<String>, String>,
+}
+
+/// A file that need not be there.
+pub fn read_if_there(path: &Path) -> Result<Vec<Section>, Error> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => parse(path, &text),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(Vec::new())
+        }
+        Err(error) => Err(unreadable(path, &error)),
+    }
+}
+
+/// A file that was named by hand.
+pub fn read(path: &Path) -> Result<Vec<Section>, Error> {
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    parse(path, &text)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    Error::Usage(format!("cannot read the configuration {}: {error}", path.display()))
+}
+
+fn parse(path: &Path, text: &str) -> Result<Vec<Section>, Error> {
+    let at = |span: Range<usize>| line(text, span.start);
+    let wrong = |line: usize, what: &str| Error::Usage(format!("{}:{line}: {what}", path.display()));
+    let table = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map_or(1, at);
+        wrong(line, &error.message().replace('\n', ", "))
+    })?;
+    let mut sections = Vec::new();
+    for (name, value) in table.get_ref() {
+        let here = at(name.span());
+        match (name.get_ref().as_ref(), value.get_ref()) {
+            ("defaults", DeValue::Table(keys)) => {
+                sections.push(section(path, text, here, Scope::Defaults, keys));
+            }
+            ("breaker", DeValue::Table(breakers)) => {
+                for (name, value) in breakers {
+                    let DeValue::Table(keys) = value.get_ref() else {
+                        let hint = format!(
+                            "breaker.{} is no section; write [breaker.NAME] above its keys",
+                            name.get_ref()
+                        );
+                        return Err(wrong(at(name.span()), &hint));
+                    };
+                    let scope = Scope::Breaker(name.get_ref().to_string());
+                    sections.push(section(path, text, at(name.span()), scope, keys));
+                }
+            }
+            (other, _) => {
+                let what = format!(
+                    "{other:?} is no section; write [defaults], [breaker.NAME] or [breaker.\"db-*\"], and keys below them"
+                );
+                return Err(wrong(here, &what));
+            }
+        }
+    }
+    // The parser sorts by name; what stands later is stronger.
+    sections.sort_by_key(|section| section.line);
+    Ok(sections)
+}
+
+fn section(path: &Path, text: &str, line_of_name: usize, scope: Scope, keys: &DeTable) -> Section {
+    let mut keys: Vec<Key> = keys
+        .iter()
+        .map(|(name, value)| Key {
+            name: name.get_ref().to_string(),
+            line: line(text, name.span().start),
+            source: text.get(value.span()).unwrap_or_default().to_owned(),
+            values: values(value),
+        })
+        .collect();
+    keys.sort_by_key(|key| key.line);
+    Section { path: path.to_owned(), line: line_of_name, scope, keys }
+}
+
+fn values(value: &Spanned<DeValue>) -> Result<Vec<String>, String> {
+    match value.get_ref() {
+        DeValue::Array(elements) => elements.iter().map(scalar).collect(),
+        _ => scalar(value).map(|value| vec![value]),
+    }
+}
+
+fn scalar(value: &Spanned<DeValue>) -> Result<String, String> {
+    match value.get_ref() {
+        DeValue::String(text) => Ok(text.to_string()),
+        DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
+        DeValue::Float(number) => Ok(number.as_str().to_owned()),
+        DeValue::Boolean(truth) => Ok(truth.to_string()),
+        DeValue::Table(_) => {
+            Err("a table is no value; a name with a dot is quoted: [breaker.\"a.b\"]".to_owned())
+        }
+        other => Err(format!("a value of this kind ({}) means nothing here", other.type_str())),
+    }
+}
+
+fn line(text: &str, offset: usize) -> usize {
+    1 + text.bytes().take(offset).filter(|&byte| byte == b'\n').count()
+}

@@ -1,0 +1,119 @@
+//! What runs after a change of phase. The change is stored by then, and no lock is held; what a hook does, or fails to
+//! do, changes nothing of the run.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use crate::breaker::outcome::Ending;
+use crate::breaker::time::Clock;
+use crate::name::Name;
+use crate::output::say;
+use crate::render::{history, wall_time, words};
+use crate::signal;
+use crate::store::Updated;
+use crate::supervise::{self, Escalate, Leftovers, Limits, Task};
+
+/// The longest that `brk` waits for a hook.
+pub const LIMIT: Duration = Duration::from_secs(30);
+
+/// The scripts of a breaker, run by `sh -c`.
+#[derive(Clone, Debug, Default)]
+pub struct Hooks {
+    pub on_open: Option<OsString>,
+    pub on_close: Option<OsString>,
+    pub on_change: Option<OsString>,
+}
+
+/// A change of phase, and what it came from.
+pub struct Change<'a> {
+    pub name: &'a Name,
+    pub from: &'static str,
+    pub updated: &'a Updated,
+    /// The ending of the run that made the change; an operator's change has none.
+    pub ending: Option<Ending>,
+}
+
+/// Runs the hooks that this update calls for, if it changed the phase.
+pub fn run(hooks: &Hooks, change: &Change) {
+    let to = change.updated.breaker.phase.word();
+    if change.from == to {
+        return;
+    }
+    let edge = match (change.from, to) {
+        ("closed", "open") => &hooks.on_open,
+        (_, "closed") => &hooks.on_close,
+        _ => &None,
+    };
+    for script in [edge, &hooks.on_change].into_iter().flatten() {
+        if let Err(error) = run_one(script, change) {
+            say(&format!("{}: warning: hook: {error}", change.name));
+        }
+    }
+}
+
+fn run_one(script: &OsString, change: &Change) -> Result<(), String> {
+    let argv = ["sh".into(), "-c".into(), script.clone()];
+    let stdin = stdin(change).map_err(|error| error.to_string())?;
+    // Standard output is the command's.
+    let stderr = io::stderr();
+    let task = Task {
+        argv: &argv,
+        variables: &variables(change),
+        stdin: Some(stdin.as_fd()),
+        stdout: Some(stderr.as_fd()),
+        stderr: None,
+        inherit: &[],
+    };
+    let limits = Limits {
+        timeout: Some(LIMIT),
+        signal: signal::TERM,
+        kill_after: Duration::ZERO,
+        escalate_on_signal: Escalate::Never,
+        leftovers: Leftovers::Leave,
+    };
+    let finished = supervise::run(&task, &limits, &mut |_| ()).map_err(|error| error.to_string())?;
+    match finished.ending {
+        Ending::Exited(0) => Ok(()),
+        ending => Err(words::ending(&ending)),
+    }
+}
+
+fn variables(change: &Change) -> [(OsString, OsString); 7] {
+    let breaker = &change.updated.breaker;
+    let opening = breaker.phase.opening();
+    let reason = opening.map(|opening| words::opened_by(&opening.why));
+    let exit = change.ending.and_then(|ending| ending.exit()).map(|code| code.to_string());
+    let signal =
+        change.ending.and_then(|ending| ending.signal()).map(|number| signal::name(number).into_owned());
+    let retry_at = breaker.phase.retry_at().map(|at| wall_time(clock(change), at));
+    [
+        ("BRK_NAME", Some(change.name.to_string())),
+        ("BRK_FROM", Some(change.from.to_owned())),
+        ("BRK_TO", Some(breaker.phase.word().to_owned())),
+        ("BRK_REASON", reason),
+        ("BRK_EXIT", exit),
+        ("BRK_SIGNAL", signal),
+        ("BRK_RETRY_AT", retry_at),
+    ]
+    .map(|(key, value)| (key.into(), value.unwrap_or_default().into()))
+}
+
+/// The event as JSON, in a pipe that holds it whole: nobody has to write while the hook reads.
+fn stdin(change: &Change) -> io::Result<File> {
+    let json = change
+        .updated
+        .events
+        .iter()
+        .rfind(|event| event.kind.is_change())
+        .map(|event| history::json(clock(change), event));
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    File::from(write).write_all(json.unwrap_or_default().as_bytes())?;
+    Ok(File::from(read))
+}
+
+fn clock<'a>(change: &Change<'a>) -> &'a Clock {
+    &change.updated.clock
+}
