@@ -58,8 +58,10 @@ fn timed_out() {
     run("2s", "30s", &["--", "sh", "-c", exits_with_0]).code(124);
     run("2s", "30s", &["--preserve-status", "--", "sh", "-c", exits_with_3]).code(3);
     run("2s", "30s", &["--preserve-status", "--", "sh", "-c", exits_with_0]).code(0);
+    let is_deaf = "trap '' TERM; while :; do sleep 0.01; done";
+    run("2s", "0", &["--preserve-status", "--", "sh", "-c", is_deaf]).signal(9);
     let status = sandbox.status("t");
-    assert_eq!((&status["totals"]["timeout"], &status["totals"]["failure"]), (&8.into(), &8.into()));
+    assert_eq!((&status["totals"]["timeout"], &status["totals"]["failure"]), (&9.into(), &9.into()));
     sandbox.run(&["run", "--name", "none", "--timeout", "0", "--", "sleep", "0.3"]).code(0);
 }
 

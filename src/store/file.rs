@@ -208,11 +208,12 @@ impl Store for FileStore {
             (None, Unknown::Leave) => return Ok(None),
         };
         self.bury(&files, &mut breaker, clock.time(), &mut warnings);
-        let probes = breaker.probes.clone();
+        let before = breaker.clone();
         step(&mut breaker, clock.time());
         let events = breaker.take_events();
-        let place = self.claim(&files, &probes, &breaker)?;
-        if !events.is_empty() || journal.newest.is_none() {
+        let place = self.claim(&files, &before.probes, &breaker)?;
+        // A probe beside another, or after one that was ignored, is no event and yet must be known to the next run.
+        if !events.is_empty() || breaker != before || journal.newest.is_none() {
             let record =
                 Record { v: journal::VERSION, clock, events: events.clone(), state: breaker.clone() };
             self.write(&files, &journal, record)

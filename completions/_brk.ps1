@@ -1,0 +1,261 @@
+
+using namespace System.Management.Automation
+using namespace System.Management.Automation.Language
+
+Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    $commandElements = $commandAst.CommandElements
+    $command = @(
+        'brk'
+        for ($i = 1; $i -lt $commandElements.Count; $i++) {
+            $element = $commandElements[$i]
+            if ($element -isnot [StringConstantExpressionAst] -or
+                $element.StringConstantType -ne [StringConstantType]::BareWord -or
+                $element.Value.StartsWith('-') -or
+                $element.Value -eq $wordToComplete) {
+                break
+        }
+        $element.Value
+    }) -join ';'
+
+    $completions = @(switch ($command) {
+        'brk' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a command if its breaker admits it')
+            [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Say whether a run would be admitted now: exit 0 yes, 75 no')
+            [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'Show all breakers, or some in detail')
+            [CompletionResult]::new('history', 'history', [CompletionResultType]::ParameterValue, 'Show what happened to a breaker, newest last')
+            [CompletionResult]::new('reset', 'reset', [CompletionResultType]::ParameterValue, 'Close breakers and clear their counters; the history stays')
+            [CompletionResult]::new('trip', 'trip', [CompletionResultType]::ParameterValue, 'Open a breaker now')
+            [CompletionResult]::new('hold', 'hold', [CompletionResultType]::ParameterValue, 'Refuse every run, or admit every run, until released')
+            [CompletionResult]::new('release', 'release', [CompletionResultType]::ParameterValue, 'End an override')
+            [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Remove breakers and their history')
+            [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show the settings that a run would have, and where each comes from')
+            [CompletionResult]::new('profiles', 'profiles', [CompletionResultType]::ParameterValue, 'Show the built-in exit-code profiles')
+            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script')
+            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Write the manual pages into a directory')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'brk;run' {
+            [CompletionResult]::new('--name', '--name', [CompletionResultType]::ParameterName, 'The name of what the command depends on; runs with the same name share a breaker')
+            [CompletionResult]::new('--failures', '--failures', [CompletionResultType]::ParameterName, 'Open after N failures in a row; 0 switches the rule off [default: 3, or off where a rate is given]')
+            [CompletionResult]::new('--failure-rate', '--failure-rate', [CompletionResultType]::ParameterName, 'Open when this share of the window failed: 50% or 0.5')
+            [CompletionResult]::new('--slow-rate', '--slow-rate', [CompletionResultType]::ParameterName, 'Open when this share of the window was slow')
+            [CompletionResult]::new('--slow-after', '--slow-after', [CompletionResultType]::ParameterName, 'A run that takes longer than this is slow')
+            [CompletionResult]::new('--window', '--window', [CompletionResultType]::ParameterName, 'What the rates look at: the last N runs (20) or the runs of the last DURATION (10m) [default: 20]')
+            [CompletionResult]::new('--min-calls', '--min-calls', [CompletionResultType]::ParameterName, 'The rates say nothing over fewer runs than this [default: 10, or the window where that is smaller]')
+            [CompletionResult]::new('--trip-on', '--trip-on', [CompletionResultType]::ParameterName, 'Endings that are failures and open at once')
+            [CompletionResult]::new('--cooldown', '--cooldown', [CompletionResultType]::ParameterName, 'How long it stays open at first [default: 1m]')
+            [CompletionResult]::new('--backoff', '--backoff', [CompletionResultType]::ParameterName, 'By what the cooldown grows each time a probe fails [default: 2]')
+            [CompletionResult]::new('--max-cooldown', '--max-cooldown', [CompletionResultType]::ParameterName, 'The longest cooldown [default: 1h]')
+            [CompletionResult]::new('--jitter', '--jitter', [CompletionResultType]::ParameterName, 'Lengthen each cooldown by up to this share, so that many do not come back at once [default: 10%]')
+            [CompletionResult]::new('--run-at-least-every', '--run-at-least-every', [CompletionResultType]::ParameterName, 'Run, as a probe, when the last launch is this long ago, however open the breaker is')
+            [CompletionResult]::new('--probes', '--probes', [CompletionResultType]::ParameterName, 'How many probes may be alive at once [default: 1]')
+            [CompletionResult]::new('--probe-successes', '--probe-successes', [CompletionResultType]::ParameterName, 'How many probes must succeed to close [default: 1]')
+            [CompletionResult]::new('--probe-failures', '--probe-failures', [CompletionResultType]::ParameterName, 'How many failed probes open it again [default: 1]')
+            [CompletionResult]::new('--probe', '--probe', [CompletionResultType]::ParameterName, 'A cheap check, run by ''sh -c'' as the probe in the command''s place')
+            [CompletionResult]::new('--probe-timeout', '--probe-timeout', [CompletionResultType]::ParameterName, 'How long the cheap check may take; 0 is no limit [default: 30s]')
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'The exit codes of a known program (''brk profiles'' lists them)')
+            [CompletionResult]::new('--success-on', '--success-on', [CompletionResultType]::ParameterName, 'Endings that are successes: codes, ranges, signals, timeout, not-started (0,100-110,SIGPIPE)')
+            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Endings that are failures')
+            [CompletionResult]::new('--ignore-on', '--ignore-on', [CompletionResultType]::ParameterName, 'Endings that say nothing about what the command depends on')
+            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'End the command and all that it started after this long; 0 is no limit')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'End the command and all that it started after this long; 0 is no limit')
+            [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'The signal that asks to end at a timeout [default: TERM]')
+            [CompletionResult]::new('--signal', '--signal', [CompletionResultType]::ParameterName, 'The signal that asks to end at a timeout [default: TERM]')
+            [CompletionResult]::new('-k', '-k', [CompletionResultType]::ParameterName, 'How long after that signal what is left is killed; given by hand, also after a signal to brk [default: 5s]')
+            [CompletionResult]::new('--kill-after', '--kill-after', [CompletionResultType]::ParameterName, 'How long after that signal what is left is killed; given by hand, also after a signal to brk [default: 5s]')
+            [CompletionResult]::new('--preserve-status', '--preserve-status', [CompletionResultType]::ParameterName, 'After a timeout, exit as the command did and not with 124')
+            [CompletionResult]::new('--kill-leftovers', '--kill-leftovers', [CompletionResultType]::ParameterName, 'End what the command leaves running in the background')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say nothing on standard error when a run is refused')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say nothing on standard error when a run is refused')
+            [CompletionResult]::new('--refused-exit', '--refused-exit', [CompletionResultType]::ParameterName, 'The exit code of a refusal [default: 75]')
+            [CompletionResult]::new('--observe', '--observe', [CompletionResultType]::ParameterName, 'Try a policy out: count what would be refused, and run it all the same')
+            [CompletionResult]::new('--on-state-error', '--on-state-error', [CompletionResultType]::ParameterName, 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]')
+            [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'Write what became of the run to FILE, as one JSON object')
+            [CompletionResult]::new('--retries', '--retries', [CompletionResultType]::ParameterName, 'Try again up to N times after a failure, as long as the breaker stays closed')
+            [CompletionResult]::new('--retry-delay', '--retry-delay', [CompletionResultType]::ParameterName, 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]')
+            [CompletionResult]::new('--retry-backoff', '--retry-backoff', [CompletionResultType]::ParameterName, 'By what that pause grows with each attempt [default: 2]')
+            [CompletionResult]::new('--retry-max-delay', '--retry-max-delay', [CompletionResultType]::ParameterName, 'What that pause never grows beyond [default: 1m]')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Wait until admitted instead of being refused, for MAX at the most')
+            [CompletionResult]::new('--max-concurrent', '--max-concurrent', [CompletionResultType]::ParameterName, 'At most N runs of this name with this flag at once; a further one is refused as busy')
+            [CompletionResult]::new('--fallback', '--fallback', [CompletionResultType]::ParameterName, 'What to run instead when the run is refused, by ''sh -c''; its exit code is brk''s')
+            [CompletionResult]::new('--fallback-on', '--fallback-on', [CompletionResultType]::ParameterName, 'When to run the fallback: refused, failure (a timeout too), timeout [default: refused]')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What is shown of the command''s output: stream, on-failure, or on-change (for cron) [default: stream]')
+            [CompletionResult]::new('--on-open', '--on-open', [CompletionResultType]::ParameterName, 'Run CMD by ''sh -c'' when the breaker opens')
+            [CompletionResult]::new('--on-close', '--on-close', [CompletionResultType]::ParameterName, 'Run CMD when the breaker closes')
+            [CompletionResult]::new('--on-change', '--on-change', [CompletionResultType]::ParameterName, 'Run CMD at every change of phase')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'brk;check' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print nothing')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print nothing')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'brk;status' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'brk;history' {
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only the last N events')
+            [CompletionResult]::new('--lines', '--lines', [CompletionResultType]::ParameterName, 'Only the last N events')
+            [CompletionResult]::new('--since', '--since', [CompletionResultType]::ParameterName, 'Only what is no older than this')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON Lines')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'brk;reset' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'All breakers')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'brk;trip' {
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'For how long [default: the cooldown of its last run]')
+            [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Why, for those who ask later')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'brk;hold' {
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'End the override by itself after this long')
+            [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Why, for those who ask later')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'brk;release' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'brk;forget' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'brk;config' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Only read all files and all sections; exit 2 where something is wrong')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'brk;profiles' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'brk;completions' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'brk;man' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'brk;help' {
+            [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a command if its breaker admits it')
+            [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Say whether a run would be admitted now: exit 0 yes, 75 no')
+            [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'Show all breakers, or some in detail')
+            [CompletionResult]::new('history', 'history', [CompletionResultType]::ParameterValue, 'Show what happened to a breaker, newest last')
+            [CompletionResult]::new('reset', 'reset', [CompletionResultType]::ParameterValue, 'Close breakers and clear their counters; the history stays')
+            [CompletionResult]::new('trip', 'trip', [CompletionResultType]::ParameterValue, 'Open a breaker now')
+            [CompletionResult]::new('hold', 'hold', [CompletionResultType]::ParameterValue, 'Refuse every run, or admit every run, until released')
+            [CompletionResult]::new('release', 'release', [CompletionResultType]::ParameterValue, 'End an override')
+            [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Remove breakers and their history')
+            [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show the settings that a run would have, and where each comes from')
+            [CompletionResult]::new('profiles', 'profiles', [CompletionResultType]::ParameterValue, 'Show the built-in exit-code profiles')
+            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script')
+            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Write the manual pages into a directory')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'brk;help;run' {
+            break
+        }
+        'brk;help;check' {
+            break
+        }
+        'brk;help;status' {
+            break
+        }
+        'brk;help;history' {
+            break
+        }
+        'brk;help;reset' {
+            break
+        }
+        'brk;help;trip' {
+            break
+        }
+        'brk;help;hold' {
+            break
+        }
+        'brk;help;release' {
+            break
+        }
+        'brk;help;forget' {
+            break
+        }
+        'brk;help;config' {
+            break
+        }
+        'brk;help;profiles' {
+            break
+        }
+        'brk;help;completions' {
+            break
+        }
+        'brk;help;man' {
+            break
+        }
+        'brk;help;help' {
+            break
+        }
+    })
+
+    $completions.Where{ $_.CompletionText -like "$wordToComplete*" } |
+        Sort-Object -Property ListItemText
+}

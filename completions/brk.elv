@@ -1,0 +1,227 @@
+
+use builtin;
+use str;
+
+set edit:completion:arg-completer[brk] = {|@words|
+    fn spaces {|n|
+        builtin:repeat $n ' ' | str:join ''
+    }
+    fn cand {|text desc|
+        edit:complex-candidate $text &display=$text' '(spaces (- 14 (wcswidth $text)))$desc
+    }
+    var command = 'brk'
+    for word $words[1..-1] {
+        if (str:has-prefix $word '-') {
+            break
+        }
+        set command = $command';'$word
+    }
+    var completions = [
+        &'brk'= {
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand run 'Run a command if its breaker admits it'
+            cand check 'Say whether a run would be admitted now: exit 0 yes, 75 no'
+            cand status 'Show all breakers, or some in detail'
+            cand history 'Show what happened to a breaker, newest last'
+            cand reset 'Close breakers and clear their counters; the history stays'
+            cand trip 'Open a breaker now'
+            cand hold 'Refuse every run, or admit every run, until released'
+            cand release 'End an override'
+            cand forget 'Remove breakers and their history'
+            cand config 'Show the settings that a run would have, and where each comes from'
+            cand profiles 'Show the built-in exit-code profiles'
+            cand completions 'Print a completion script'
+            cand man 'Write the manual pages into a directory'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'brk;run'= {
+            cand --name 'The name of what the command depends on; runs with the same name share a breaker'
+            cand --failures 'Open after N failures in a row; 0 switches the rule off [default: 3, or off where a rate is given]'
+            cand --failure-rate 'Open when this share of the window failed: 50% or 0.5'
+            cand --slow-rate 'Open when this share of the window was slow'
+            cand --slow-after 'A run that takes longer than this is slow'
+            cand --window 'What the rates look at: the last N runs (20) or the runs of the last DURATION (10m) [default: 20]'
+            cand --min-calls 'The rates say nothing over fewer runs than this [default: 10, or the window where that is smaller]'
+            cand --trip-on 'Endings that are failures and open at once'
+            cand --cooldown 'How long it stays open at first [default: 1m]'
+            cand --backoff 'By what the cooldown grows each time a probe fails [default: 2]'
+            cand --max-cooldown 'The longest cooldown [default: 1h]'
+            cand --jitter 'Lengthen each cooldown by up to this share, so that many do not come back at once [default: 10%]'
+            cand --run-at-least-every 'Run, as a probe, when the last launch is this long ago, however open the breaker is'
+            cand --probes 'How many probes may be alive at once [default: 1]'
+            cand --probe-successes 'How many probes must succeed to close [default: 1]'
+            cand --probe-failures 'How many failed probes open it again [default: 1]'
+            cand --probe 'A cheap check, run by ''sh -c'' as the probe in the command''s place'
+            cand --probe-timeout 'How long the cheap check may take; 0 is no limit [default: 30s]'
+            cand --profile 'The exit codes of a known program (''brk profiles'' lists them)'
+            cand --success-on 'Endings that are successes: codes, ranges, signals, timeout, not-started (0,100-110,SIGPIPE)'
+            cand --fail-on 'Endings that are failures'
+            cand --ignore-on 'Endings that say nothing about what the command depends on'
+            cand -t 'End the command and all that it started after this long; 0 is no limit'
+            cand --timeout 'End the command and all that it started after this long; 0 is no limit'
+            cand -s 'The signal that asks to end at a timeout [default: TERM]'
+            cand --signal 'The signal that asks to end at a timeout [default: TERM]'
+            cand -k 'How long after that signal what is left is killed; given by hand, also after a signal to brk [default: 5s]'
+            cand --kill-after 'How long after that signal what is left is killed; given by hand, also after a signal to brk [default: 5s]'
+            cand --preserve-status 'After a timeout, exit as the command did and not with 124'
+            cand --kill-leftovers 'End what the command leaves running in the background'
+            cand -q 'Say nothing on standard error when a run is refused'
+            cand --quiet 'Say nothing on standard error when a run is refused'
+            cand --refused-exit 'The exit code of a refusal [default: 75]'
+            cand --observe 'Try a policy out: count what would be refused, and run it all the same'
+            cand --on-state-error 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]'
+            cand --report 'Write what became of the run to FILE, as one JSON object'
+            cand --retries 'Try again up to N times after a failure, as long as the breaker stays closed'
+            cand --retry-delay 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]'
+            cand --retry-backoff 'By what that pause grows with each attempt [default: 2]'
+            cand --retry-max-delay 'What that pause never grows beyond [default: 1m]'
+            cand --wait 'Wait until admitted instead of being refused, for MAX at the most'
+            cand --max-concurrent 'At most N runs of this name with this flag at once; a further one is refused as busy'
+            cand --fallback 'What to run instead when the run is refused, by ''sh -c''; its exit code is brk''s'
+            cand --fallback-on 'When to run the fallback: refused, failure (a timeout too), timeout [default: refused]'
+            cand --output 'What is shown of the command''s output: stream, on-failure, or on-change (for cron) [default: stream]'
+            cand --on-open 'Run CMD by ''sh -c'' when the breaker opens'
+            cand --on-close 'Run CMD when the breaker closes'
+            cand --on-change 'Run CMD at every change of phase'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'brk;check'= {
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand -q 'Print nothing'
+            cand --quiet 'Print nothing'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'brk;status'= {
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --json 'Print JSON'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'brk;history'= {
+            cand -n 'Only the last N events'
+            cand --lines 'Only the last N events'
+            cand --since 'Only what is no older than this'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --json 'Print JSON Lines'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'brk;reset'= {
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --all 'All breakers'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'brk;trip'= {
+            cand --for 'For how long [default: the cooldown of its last run]'
+            cand --reason 'Why, for those who ask later'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'brk;hold'= {
+            cand --for 'End the override by itself after this long'
+            cand --reason 'Why, for those who ask later'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'brk;release'= {
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'brk;forget'= {
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'brk;config'= {
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --check 'Only read all files and all sections; exit 2 where something is wrong'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'brk;profiles'= {
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'brk;completions'= {
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'brk;man'= {
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'brk;help'= {
+            cand run 'Run a command if its breaker admits it'
+            cand check 'Say whether a run would be admitted now: exit 0 yes, 75 no'
+            cand status 'Show all breakers, or some in detail'
+            cand history 'Show what happened to a breaker, newest last'
+            cand reset 'Close breakers and clear their counters; the history stays'
+            cand trip 'Open a breaker now'
+            cand hold 'Refuse every run, or admit every run, until released'
+            cand release 'End an override'
+            cand forget 'Remove breakers and their history'
+            cand config 'Show the settings that a run would have, and where each comes from'
+            cand profiles 'Show the built-in exit-code profiles'
+            cand completions 'Print a completion script'
+            cand man 'Write the manual pages into a directory'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'brk;help;run'= {
+        }
+        &'brk;help;check'= {
+        }
+        &'brk;help;status'= {
+        }
+        &'brk;help;history'= {
+        }
+        &'brk;help;reset'= {
+        }
+        &'brk;help;trip'= {
+        }
+        &'brk;help;hold'= {
+        }
+        &'brk;help;release'= {
+        }
+        &'brk;help;forget'= {
+        }
+        &'brk;help;config'= {
+        }
+        &'brk;help;profiles'= {
+        }
+        &'brk;help;completions'= {
+        }
+        &'brk;help;man'= {
+        }
+        &'brk;help;help'= {
+        }
+    ]
+    $completions[$command]
+}

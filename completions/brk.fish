@@ -1,0 +1,161 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_brk_global_optspecs
+    string join \n state-dir= config= h/help V/version
+end
+
+function __fish_brk_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_brk_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_brk_using_subcommand
+    set -l cmd (__fish_brk_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c brk -n "__fish_brk_needs_command" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_needs_command" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c brk -n "__fish_brk_needs_command" -s V -l version -d 'Print version'
+complete -c brk -n "__fish_brk_needs_command" -f -a "run" -d 'Run a command if its breaker admits it'
+complete -c brk -n "__fish_brk_needs_command" -f -a "check" -d 'Say whether a run would be admitted now: exit 0 yes, 75 no'
+complete -c brk -n "__fish_brk_needs_command" -f -a "status" -d 'Show all breakers, or some in detail'
+complete -c brk -n "__fish_brk_needs_command" -f -a "history" -d 'Show what happened to a breaker, newest last'
+complete -c brk -n "__fish_brk_needs_command" -f -a "reset" -d 'Close breakers and clear their counters; the history stays'
+complete -c brk -n "__fish_brk_needs_command" -f -a "trip" -d 'Open a breaker now'
+complete -c brk -n "__fish_brk_needs_command" -f -a "hold" -d 'Refuse every run, or admit every run, until released'
+complete -c brk -n "__fish_brk_needs_command" -f -a "release" -d 'End an override'
+complete -c brk -n "__fish_brk_needs_command" -f -a "forget" -d 'Remove breakers and their history'
+complete -c brk -n "__fish_brk_needs_command" -f -a "config" -d 'Show the settings that a run would have, and where each comes from'
+complete -c brk -n "__fish_brk_needs_command" -f -a "profiles" -d 'Show the built-in exit-code profiles'
+complete -c brk -n "__fish_brk_needs_command" -f -a "completions" -d 'Print a completion script'
+complete -c brk -n "__fish_brk_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c brk -n "__fish_brk_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c brk -n "__fish_brk_using_subcommand run" -l name -d 'The name of what the command depends on; runs with the same name share a breaker' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l failures -d 'Open after N failures in a row; 0 switches the rule off [default: 3, or off where a rate is given]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l failure-rate -d 'Open when this share of the window failed: 50% or 0.5' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l slow-rate -d 'Open when this share of the window was slow' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l slow-after -d 'A run that takes longer than this is slow' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l window -d 'What the rates look at: the last N runs (20) or the runs of the last DURATION (10m) [default: 20]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l min-calls -d 'The rates say nothing over fewer runs than this [default: 10, or the window where that is smaller]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l trip-on -d 'Endings that are failures and open at once' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l cooldown -d 'How long it stays open at first [default: 1m]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l backoff -d 'By what the cooldown grows each time a probe fails [default: 2]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l max-cooldown -d 'The longest cooldown [default: 1h]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l jitter -d 'Lengthen each cooldown by up to this share, so that many do not come back at once [default: 10%]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l run-at-least-every -d 'Run, as a probe, when the last launch is this long ago, however open the breaker is' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l probes -d 'How many probes may be alive at once [default: 1]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l probe-successes -d 'How many probes must succeed to close [default: 1]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l probe-failures -d 'How many failed probes open it again [default: 1]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l probe -d 'A cheap check, run by \'sh -c\' as the probe in the command\'s place' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l probe-timeout -d 'How long the cheap check may take; 0 is no limit [default: 30s]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l profile -d 'The exit codes of a known program (\'brk profiles\' lists them)' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l success-on -d 'Endings that are successes: codes, ranges, signals, timeout, not-started (0,100-110,SIGPIPE)' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l fail-on -d 'Endings that are failures' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l ignore-on -d 'Endings that say nothing about what the command depends on' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -s t -l timeout -d 'End the command and all that it started after this long; 0 is no limit' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -s s -l signal -d 'The signal that asks to end at a timeout [default: TERM]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -s k -l kill-after -d 'How long after that signal what is left is killed; given by hand, also after a signal to brk [default: 5s]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l preserve-status -d 'After a timeout, exit as the command did and not with 124' -r -f -a "true\t''
+false\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l kill-leftovers -d 'End what the command leaves running in the background' -r -f -a "true\t''
+false\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -s q -l quiet -d 'Say nothing on standard error when a run is refused' -r -f -a "true\t''
+false\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l refused-exit -d 'The exit code of a refusal [default: 75]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l observe -d 'Try a policy out: count what would be refused, and run it all the same' -r -f -a "true\t''
+false\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-state-error -d 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]' -r -f -a "run\t''
+refuse\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l report -d 'Write what became of the run to FILE, as one JSON object' -r -F
+complete -c brk -n "__fish_brk_using_subcommand run" -l retries -d 'Try again up to N times after a failure, as long as the breaker stays closed' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l retry-delay -d 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l retry-backoff -d 'By what that pause grows with each attempt [default: 2]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l retry-max-delay -d 'What that pause never grows beyond [default: 1m]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l wait -d 'Wait until admitted instead of being refused, for MAX at the most' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l max-concurrent -d 'At most N runs of this name with this flag at once; a further one is refused as busy' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l fallback -d 'What to run instead when the run is refused, by \'sh -c\'; its exit code is brk\'s' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l fallback-on -d 'When to run the fallback: refused, failure (a timeout too), timeout [default: refused]' -r -f -a "refused\t''
+failure\t''
+timeout\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l output -d 'What is shown of the command\'s output: stream, on-failure, or on-change (for cron) [default: stream]' -r -f -a "stream\t''
+on-failure\t''
+on-change\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-open -d 'Run CMD by \'sh -c\' when the breaker opens' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-close -d 'Run CMD when the breaker closes' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-change -d 'Run CMD at every change of phase' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c brk -n "__fish_brk_using_subcommand check" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand check" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand check" -s q -l quiet -d 'Print nothing'
+complete -c brk -n "__fish_brk_using_subcommand check" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand status" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand status" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand status" -l json -d 'Print JSON'
+complete -c brk -n "__fish_brk_using_subcommand status" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand history" -s n -l lines -d 'Only the last N events' -r
+complete -c brk -n "__fish_brk_using_subcommand history" -l since -d 'Only what is no older than this' -r
+complete -c brk -n "__fish_brk_using_subcommand history" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand history" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand history" -l json -d 'Print JSON Lines'
+complete -c brk -n "__fish_brk_using_subcommand history" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand reset" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand reset" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand reset" -l all -d 'All breakers'
+complete -c brk -n "__fish_brk_using_subcommand reset" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand trip" -l for -d 'For how long [default: the cooldown of its last run]' -r
+complete -c brk -n "__fish_brk_using_subcommand trip" -l reason -d 'Why, for those who ask later' -r
+complete -c brk -n "__fish_brk_using_subcommand trip" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand trip" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand trip" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand hold" -l for -d 'End the override by itself after this long' -r
+complete -c brk -n "__fish_brk_using_subcommand hold" -l reason -d 'Why, for those who ask later' -r
+complete -c brk -n "__fish_brk_using_subcommand hold" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand hold" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand hold" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand release" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand release" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand release" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand forget" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand forget" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand forget" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand config" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand config" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand config" -l check -d 'Only read all files and all sections; exit 2 where something is wrong'
+complete -c brk -n "__fish_brk_using_subcommand config" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand profiles" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand profiles" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand profiles" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand completions" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand completions" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand man" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand man" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand man" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "run" -d 'Run a command if its breaker admits it'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "check" -d 'Say whether a run would be admitted now: exit 0 yes, 75 no'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "status" -d 'Show all breakers, or some in detail'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "history" -d 'Show what happened to a breaker, newest last'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "reset" -d 'Close breakers and clear their counters; the history stays'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "trip" -d 'Open a breaker now'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "hold" -d 'Refuse every run, or admit every run, until released'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "release" -d 'End an override'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "forget" -d 'Remove breakers and their history'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "config" -d 'Show the settings that a run would have, and where each comes from'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "profiles" -d 'Show the built-in exit-code profiles'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "completions" -d 'Print a completion script'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
