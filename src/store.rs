@@ -98,6 +98,14 @@ pub struct LiveProbe {
     pub survivors: Vec<u32>,
 }
 
+/// What of a shared store cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Server,
+    /// One breaker; there is no reason to doubt the others.
+    Breaker,
+}
+
 #[derive(Clone, Debug)]
 pub enum StoreError {
     /// No state directory is named, and there is no home to put one into.
@@ -129,6 +137,7 @@ pub enum StoreError {
         /// Its address, without secrets.
         store: String,
         why: String,
+        part: Part,
     },
     Thread {
         source: Arc<io::Error>,
@@ -216,7 +225,9 @@ impl fmt::Display for StoreError {
             StoreError::Damaged { path } => {
                 write!(f, "no record of {} can be read; the next run will set it aside", path.display())
             }
-            StoreError::Away { store, why } => write!(f, "the shared store {store} cannot be used: {why}"),
+            StoreError::Away { store, why, .. } => {
+                write!(f, "the shared store {store} cannot be used: {why}")
+            }
             StoreError::Thread { source } => write!(f, "cannot start a thread: {source}"),
         }
     }

@@ -73,7 +73,7 @@ impl RedisStore {
     }
 
     fn found(&self, line: &Line, answer: &Answer) -> Result<Option<Found>, StoreError> {
-        Found::read(answer).map_err(|why| line.away(&why))
+        Found::read(answer).map_err(|why| line.unusable(&why))
     }
 
     /// A pause that grows with each attempt and is another for everybody.
@@ -125,7 +125,7 @@ impl Store for RedisStore {
         step: &mut dyn FnMut(&mut Breaker, Timestamp),
     ) -> Result<Option<Updated>, StoreError> {
         let mut line = self.line()?;
-        let read = read(name, "write");
+        let read = read(&key(name));
         let mut answer: Answer = line.ask(&read)?;
         for attempt in 0.. {
             let found = self.found(&line, &answer)?;
@@ -183,7 +183,7 @@ impl Store for RedisStore {
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
         let mut line = self.line()?;
-        let answer: Answer = line.ask(&read(name, "read"))?;
+        let answer: Answer = line.ask(&read(&key(name)))?;
         let now = reading(answer.0);
         Ok(self.found(&line, &answer)?.map(|found| {
             let clock = found.clock.advanced(now);
@@ -196,19 +196,21 @@ impl Store for RedisStore {
 
     fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError> {
         let mut line = self.line()?;
-        let is_known: bool = line.ask(redis::cmd("EXISTS").arg(key(name)))?;
-        if !is_known {
+        let answer: Answer = line.ask(&read(&key(name)))?;
+        if self.found(&line, &answer)?.is_none() {
             return Ok(None);
         }
         line.goes_on()?;
         let entries: Vec<(String, Vec<(String, String)>)> =
             line.ask(redis::cmd("XRANGE").arg(history_key(name)).arg("-").arg("+"))?;
         let entries = entries.iter().map(|(_, fields)| Told::decode(fields));
-        entries.collect::<Result<_, _>>().map(Some).map_err(|why| line.away(&why))
+        entries.collect::<Result<_, _>>().map(Some).map_err(|why| line.unusable(&why))
     }
 
     fn names(&self) -> Result<Vec<Name>, StoreError> {
         let mut line = self.line()?;
+        // The key of no breaker, for a name is never empty: only whether the store can be used.
+        line.ask::<Answer>(&read("brk:{}"))?;
         let mut names = Vec::new();
         let mut cursor = 0u64;
         loop {
@@ -230,7 +232,13 @@ impl Store for RedisStore {
     }
 
     fn forget(&self, name: &Name) -> Result<bool, StoreError> {
-        let removed: u64 = self.line()?.ask(redis::cmd("DEL").arg(key(name)).arg(history_key(name)))?;
+        let mut line = self.line()?;
+        let answer: Answer = line.ask(&read(&key(name)))?;
+        // What is no breaker of ours is not ours to remove.
+        if self.found(&line, &answer)?.is_none() {
+            return Ok(false);
+        }
+        let removed: u64 = line.ask(redis::cmd("DEL").arg(key(name)).arg(history_key(name)))?;
         Ok(removed > 0)
     }
 }
@@ -249,10 +257,8 @@ fn evaluate(script: &str, keys: &[&str]) -> Cmd {
     command
 }
 
-fn read(name: &Name, purpose: &str) -> Cmd {
-    let mut command = evaluate(READ, &[&key(name)]);
-    command.arg(purpose);
-    command
+fn read(key: &str) -> Cmd {
+    evaluate(READ, &[key])
 }
 
 fn count(name: &Name, clock: Clock, event: Event) -> Cmd {

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use super::file::FileStore;
 use super::journal::Entry;
 use super::redis::RedisStore;
-use super::{Machine, Snapshot, Store, StoreError, Unknown, Updated};
+use super::{Machine, Part, Snapshot, Store, StoreError, Unknown, Updated};
 use crate::breaker::Breaker;
 use crate::breaker::shadow::Seen;
 use crate::breaker::time::Timestamp;
@@ -31,6 +31,8 @@ pub struct SharedStore {
 #[derive(Clone, Debug)]
 struct Absence {
     since: u64,
+    /// The only breaker that cannot be used; `None`: the server cannot.
+    of: Option<Name>,
     why: StoreError,
     is_told: bool,
 }
@@ -51,7 +53,7 @@ impl SharedStore {
 
     /// What answers at the moment, for people and machines.
     pub fn place(&self) -> String {
-        match (self.absent(), &self.files) {
+        match (&*self.absence.borrow(), &self.files) {
             (Some(_), Ok(files)) => files.place(),
             _ => self.remote.address().to_string(),
         }
@@ -89,33 +91,37 @@ impl SharedStore {
         Ok(updated)
     }
 
-    /// Asks the shared store, unless it has just been found away.
-    fn ask<T>(&self, question: impl FnOnce(&RedisStore) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        if let Some(why) = self.absent() {
-            return Err(why);
+    /// Asks the shared store about a breaker, or about all, unless it has just been found away.
+    fn ask<T>(
+        &self,
+        name: Option<&Name>,
+        question: impl FnOnce(&RedisStore) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let now = (self.machine.clocks)().up;
+        let mut absence = self.absence.borrow_mut();
+        let known = absence.as_ref().filter(|absence| absence.of.is_none() || absence.of.as_ref() == name);
+        if let Some(known) = known.filter(|absence| now < absence.since + LEFT_ALONE) {
+            return Err(known.why.clone());
         }
+        let is_told = known.is_some_and(|absence| absence.is_told);
         let answer = question(&self.remote);
-        if let Err(why @ StoreError::Away { .. }) = &answer {
-            let is_told = self.absence.borrow().as_ref().is_some_and(|absence| absence.is_told);
-            let since = (self.machine.clocks)().up;
-            *self.absence.borrow_mut() = Some(Absence { since, why: why.clone(), is_told });
+        if let Err(why @ StoreError::Away { part, .. }) = &answer {
+            let of = if *part == Part::Breaker { name.cloned() } else { None };
+            *absence = Some(Absence { since: (self.machine.clocks)().up, of, why: why.clone(), is_told });
+        } else if known.is_some() {
+            *absence = None;
         }
         answer
-    }
-
-    fn absent(&self) -> Option<StoreError> {
-        let absence = self.absence.borrow();
-        let now = (self.machine.clocks)().up;
-        absence.as_ref().filter(|absence| now < absence.since + LEFT_ALONE).map(|absence| absence.why.clone())
     }
 
     /// For those who only look: the shared store, or the files while it is away.
     fn look<T>(
         &self,
+        name: Option<&Name>,
         remote: impl FnOnce(&RedisStore) -> Result<T, StoreError>,
         files: impl FnOnce(&FileStore) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        match self.ask(remote) {
+        match self.ask(name, remote) {
             Err(StoreError::Away { .. }) if self.files.is_ok() => {
                 self.take_warning().iter().for_each(|warning| (self.tell)(warning));
                 files(self.files()?)
@@ -152,7 +158,7 @@ impl Store for SharedStore {
         unknown: Unknown,
         step: &mut dyn FnMut(&mut Breaker, Timestamp),
     ) -> Result<Option<Updated>, StoreError> {
-        let mut updated = self.ask(|remote| remote.update(name, unknown, step))?;
+        let mut updated = self.ask(Some(name), |remote| remote.update(name, unknown, step))?;
         if let Some(updated) = &mut updated
             && let Err(error) = self.keep(name, updated)
             && Seen::of(&updated.breaker, updated.clock.time()).refuses()
@@ -165,18 +171,18 @@ impl Store for SharedStore {
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
-        self.look(|remote| remote.read(name), |files| files.read(name))
+        self.look(Some(name), |remote| remote.read(name), |files| files.read(name))
     }
 
     fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError> {
-        self.look(|remote| remote.history(name), |files| files.history(name))
+        self.look(Some(name), |remote| remote.history(name), |files| files.history(name))
     }
 
     fn names(&self) -> Result<Vec<Name>, StoreError> {
-        self.look(RedisStore::names, FileStore::names)
+        self.look(None, RedisStore::names, FileStore::names)
     }
 
     fn forget(&self, name: &Name) -> Result<bool, StoreError> {
-        self.ask(|remote| remote.forget(name))
+        self.ask(Some(name), |remote| remote.forget(name))
     }
 }

@@ -115,7 +115,8 @@ impl Told {
     }
 }
 
-const FOREIGN: &str = "something that is no breaker stands at its key; delete it, or use another database";
+pub const FOREIGN: &str =
+    "something that is no breaker stands at its key; delete it, or use another database";
 
 fn decode<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
     // The version first: a newer format may still look like this one.

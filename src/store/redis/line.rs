@@ -6,10 +6,11 @@
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use redis::{Client, Cmd, Connection, FromRedisValue, RedisError};
+use redis::{Client, Cmd, Connection, ErrorKind, FromRedisValue, RedisError};
 
 use super::address::Address;
-use crate::store::{Machine, StoreError};
+use super::found::FOREIGN;
+use crate::store::{Machine, Part, StoreError};
 
 /// What a visit may take before the store counts as away, in milliseconds: a tenth of the promised second is left for
 /// everything else.
@@ -64,7 +65,10 @@ impl<'a> Line<'a> {
             .set_read_timeout(left)
             .and_then(|()| self.connection.set_write_timeout(left))
             .and_then(|()| command.query(&mut self.connection));
-        answer.map_err(|error| self.away(&trouble(&error)))
+        answer.map_err(|error| match trouble(&error) {
+            text if text == FOREIGN => self.unusable(&text),
+            text => self.away(&text),
+        })
     }
 
     /// Another visit on the same line.
@@ -83,13 +87,18 @@ impl<'a> Line<'a> {
         Ok(())
     }
 
-    pub fn away(&self, why: &str) -> StoreError {
+    fn away(&self, why: &str) -> StoreError {
         away(self.address, why)
+    }
+
+    /// One breaker cannot be used.
+    pub fn unusable(&self, why: &str) -> StoreError {
+        StoreError::Away { store: self.address.to_string(), why: why.to_owned(), part: Part::Breaker }
     }
 }
 
-pub fn away(address: &Address, why: &str) -> StoreError {
-    StoreError::Away { store: address.to_string(), why: why.to_owned() }
+fn away(address: &Address, why: &str) -> StoreError {
+    StoreError::Away { store: address.to_string(), why: why.to_owned(), part: Part::Server }
 }
 
 const NO_ANSWER: &str = "no answer within a second";
@@ -99,9 +108,12 @@ fn trouble(error: &RedisError) -> String {
     if error.is_timeout() {
         return NO_ANSWER.to_owned();
     }
-    let text = error.to_string();
+    if error.is_connection_refusal() {
+        return "nobody listens there (connection refused)".to_owned();
+    }
+    let text = format!("{} {error}", error.code().unwrap_or_default());
     let known = [
-        ("WRONGTYPE", "something that is no breaker stands at its key; delete it, or use another database"),
+        ("WRONGTYPE", FOREIGN),
         ("READONLY", "the server is a read-only replica; name its primary"),
         ("OOM", "the server is out of memory (maxmemory)"),
         ("MISCONF", "the server cannot save to its disk, and takes no writes until it can"),
@@ -118,8 +130,11 @@ fn trouble(error: &RedisError) -> String {
             "the breaker belongs to another node of a cluster; name that node, or a proxy of the cluster",
         ),
     ];
+    if error.kind() == ErrorKind::UnexpectedReturnType {
+        return FOREIGN.to_owned();
+    }
     match known.iter().find(|(word, _)| text.contains(word)) {
         Some((_, meaning)) => (*meaning).to_owned(),
-        None => text.replace(['\n', '\r'], " "),
+        None => error.to_string().replace(['\n', '\r'], " "),
     }
 }

@@ -1,6 +1,8 @@
--- A breaker as it stands, and the server's time in milliseconds. For a writer, first a write that changes nothing:
--- a replica, or a server that is out of memory or cannot save, says so now and not when the run is over.
-if ARGV[1] == 'write' and redis.call('HEXISTS', KEYS[1], 'state') == 1 then
+-- A breaker as it stands, and the server's time in milliseconds. First a write that changes nothing: a replica, or a
+-- server that is out of memory or cannot save, says so now, and not when a run is over. KEYS: breaker.
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  redis.call('SETRANGE', KEYS[1], 0, '')
+elseif redis.call('HEXISTS', KEYS[1], 'state') == 1 then
   redis.call('HSETNX', KEYS[1], 'state', '')
 end
 local time = redis.call('TIME')
