@@ -21,8 +21,10 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
 
     $completions = @(switch ($command) {
         'brk' {
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
@@ -79,28 +81,33 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('--refused-exit', '--refused-exit', [CompletionResultType]::ParameterName, 'The exit code of a refusal [default: 75]')
             [CompletionResult]::new('--observe', '--observe', [CompletionResultType]::ParameterName, 'Try a policy out: count what would be refused, and run it all the same')
             [CompletionResult]::new('--on-state-error', '--on-state-error', [CompletionResultType]::ParameterName, 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]')
+            [CompletionResult]::new('--on-store-error', '--on-store-error', [CompletionResultType]::ParameterName, 'Where a shared store cannot be used: go on with this host''s own state, run unguarded, or refuse with 125 [default: local]')
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'Write what became of the run to FILE, as one JSON object')
-            [CompletionResult]::new('--retries', '--retries', [CompletionResultType]::ParameterName, 'Try again up to N times after a failure, as long as the breaker stays closed')
+            [CompletionResult]::new('--retries', '--retries', [CompletionResultType]::ParameterName, 'Try again up to N times after a failure, until the breaker opens; BRK_ATTEMPT counts from 1')
             [CompletionResult]::new('--retry-delay', '--retry-delay', [CompletionResultType]::ParameterName, 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]')
             [CompletionResult]::new('--retry-backoff', '--retry-backoff', [CompletionResultType]::ParameterName, 'By what that pause grows with each attempt [default: 2]')
             [CompletionResult]::new('--retry-max-delay', '--retry-max-delay', [CompletionResultType]::ParameterName, 'What that pause never grows beyond [default: 1m]')
-            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Wait until admitted instead of being refused, for MAX at the most')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Wait until admitted instead of being refused, for MAX at the most (--wait=10m, with the =)')
             [CompletionResult]::new('--max-concurrent', '--max-concurrent', [CompletionResultType]::ParameterName, 'At most N runs of this name with this flag at once; a further one is refused as busy')
             [CompletionResult]::new('--fallback', '--fallback', [CompletionResultType]::ParameterName, 'What to run instead when the run is refused, by ''sh -c''; its exit code is brk''s')
             [CompletionResult]::new('--fallback-on', '--fallback-on', [CompletionResultType]::ParameterName, 'When to run the fallback: refused, failure (a timeout too), timeout [default: refused]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What is shown of the command''s output: stream, on-failure, or on-change (for cron) [default: stream]')
-            [CompletionResult]::new('--on-open', '--on-open', [CompletionResultType]::ParameterName, 'Run CMD by ''sh -c'' when the breaker opens')
-            [CompletionResult]::new('--on-close', '--on-close', [CompletionResultType]::ParameterName, 'Run CMD when the breaker closes')
-            [CompletionResult]::new('--on-change', '--on-change', [CompletionResultType]::ParameterName, 'Run CMD at every change of phase')
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--on-open', '--on-open', [CompletionResultType]::ParameterName, 'Run CMD by ''sh -c'' when the breaker opens, but not when a failed probe opens it again')
+            [CompletionResult]::new('--on-close', '--on-close', [CompletionResultType]::ParameterName, 'Run CMD when the breaker closes, as --on-open')
+            [CompletionResult]::new('--on-change', '--on-change', [CompletionResultType]::ParameterName, 'Run CMD at every change of phase, as --on-open')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'brk;check' {
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print nothing')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print nothing')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
@@ -108,8 +115,10 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             break
         }
         'brk;status' {
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
@@ -119,16 +128,20 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only the last N events')
             [CompletionResult]::new('--lines', '--lines', [CompletionResultType]::ParameterName, 'Only the last N events')
             [CompletionResult]::new('--since', '--since', [CompletionResultType]::ParameterName, 'Only what is no older than this')
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON Lines')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'brk;reset' {
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'All breakers')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
@@ -137,8 +150,10 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         'brk;trip' {
             [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'For how long [default: the cooldown of its last run]')
             [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Why, for those who ask later')
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -146,51 +161,65 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         'brk;hold' {
             [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'End the override by itself after this long')
             [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Why, for those who ask later')
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'brk;release' {
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'brk;forget' {
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'brk;config' {
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Only read all files and all sections; exit 2 where something is wrong')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'brk;profiles' {
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'brk;completions' {
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'brk;man' {
-            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_brk_global_optspecs
-    string join \n state-dir= config= h/help V/version
+    string join \n state-dir= config= store= store-password-file= h/help V/version
 end
 
 function __fish_brk_needs_command
@@ -24,8 +24,10 @@ function __fish_brk_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c brk -n "__fish_brk_needs_command" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_needs_command" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_needs_command" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_needs_command" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_needs_command" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c brk -n "__fish_brk_needs_command" -s V -l version -d 'Print version'
 complete -c brk -n "__fish_brk_needs_command" -f -a "run" -d 'Run a command if its breaker admits it'
@@ -78,12 +80,15 @@ complete -c brk -n "__fish_brk_using_subcommand run" -l observe -d 'Try a policy
 false\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l on-state-error -d 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]' -r -f -a "run\t''
 refuse\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-store-error -d 'Where a shared store cannot be used: go on with this host\'s own state, run unguarded, or refuse with 125 [default: local]' -r -f -a "local\t''
+run\t''
+refuse\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l report -d 'Write what became of the run to FILE, as one JSON object' -r -F
-complete -c brk -n "__fish_brk_using_subcommand run" -l retries -d 'Try again up to N times after a failure, as long as the breaker stays closed' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l retries -d 'Try again up to N times after a failure, until the breaker opens; BRK_ATTEMPT counts from 1' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l retry-delay -d 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l retry-backoff -d 'By what that pause grows with each attempt [default: 2]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l retry-max-delay -d 'What that pause never grows beyond [default: 1m]' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l wait -d 'Wait until admitted instead of being refused, for MAX at the most' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l wait -d 'Wait until admitted instead of being refused, for MAX at the most (--wait=10m, with the =)' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l max-concurrent -d 'At most N runs of this name with this flag at once; a further one is refused as busy' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l fallback -d 'What to run instead when the run is refused, by \'sh -c\'; its exit code is brk\'s' -r -f -a "(__fish_complete_command)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l fallback-on -d 'When to run the fallback: refused, failure (a timeout too), timeout [default: refused]' -r -f -a "refused\t''
@@ -92,58 +97,84 @@ timeout\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l output -d 'What is shown of the command\'s output: stream, on-failure, or on-change (for cron) [default: stream]' -r -f -a "stream\t''
 on-failure\t''
 on-change\t''"
-complete -c brk -n "__fish_brk_using_subcommand run" -l on-open -d 'Run CMD by \'sh -c\' when the breaker opens' -r -f -a "(__fish_complete_command)"
-complete -c brk -n "__fish_brk_using_subcommand run" -l on-close -d 'Run CMD when the breaker closes' -r -f -a "(__fish_complete_command)"
-complete -c brk -n "__fish_brk_using_subcommand run" -l on-change -d 'Run CMD at every change of phase' -r -f -a "(__fish_complete_command)"
-complete -c brk -n "__fish_brk_using_subcommand run" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-open -d 'Run CMD by \'sh -c\' when the breaker opens, but not when a failed probe opens it again' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-close -d 'Run CMD when the breaker closes, as --on-open' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-change -d 'Run CMD at every change of phase, as --on-open' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand run" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand run" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c brk -n "__fish_brk_using_subcommand check" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand check" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand check" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand check" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand check" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand check" -s q -l quiet -d 'Print nothing'
 complete -c brk -n "__fish_brk_using_subcommand check" -s h -l help -d 'Print help'
-complete -c brk -n "__fish_brk_using_subcommand status" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand status" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand status" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand status" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand status" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand status" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand status" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand history" -s n -l lines -d 'Only the last N events' -r
 complete -c brk -n "__fish_brk_using_subcommand history" -l since -d 'Only what is no older than this' -r
-complete -c brk -n "__fish_brk_using_subcommand history" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand history" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand history" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand history" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand history" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand history" -l json -d 'Print JSON Lines'
 complete -c brk -n "__fish_brk_using_subcommand history" -s h -l help -d 'Print help'
-complete -c brk -n "__fish_brk_using_subcommand reset" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand reset" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand reset" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand reset" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand reset" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand reset" -l all -d 'All breakers'
 complete -c brk -n "__fish_brk_using_subcommand reset" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand trip" -l for -d 'For how long [default: the cooldown of its last run]' -r
 complete -c brk -n "__fish_brk_using_subcommand trip" -l reason -d 'Why, for those who ask later' -r
-complete -c brk -n "__fish_brk_using_subcommand trip" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand trip" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand trip" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand trip" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand trip" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand trip" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand hold" -l for -d 'End the override by itself after this long' -r
 complete -c brk -n "__fish_brk_using_subcommand hold" -l reason -d 'Why, for those who ask later' -r
-complete -c brk -n "__fish_brk_using_subcommand hold" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand hold" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand hold" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand hold" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand hold" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand hold" -s h -l help -d 'Print help'
-complete -c brk -n "__fish_brk_using_subcommand release" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand release" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand release" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand release" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand release" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand release" -s h -l help -d 'Print help'
-complete -c brk -n "__fish_brk_using_subcommand forget" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand forget" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand forget" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand forget" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand forget" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand forget" -s h -l help -d 'Print help'
-complete -c brk -n "__fish_brk_using_subcommand config" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand config" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand config" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand config" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand config" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand config" -l check -d 'Only read all files and all sections; exit 2 where something is wrong'
 complete -c brk -n "__fish_brk_using_subcommand config" -s h -l help -d 'Print help'
-complete -c brk -n "__fish_brk_using_subcommand profiles" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand profiles" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand profiles" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand profiles" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand profiles" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand profiles" -s h -l help -d 'Print help'
-complete -c brk -n "__fish_brk_using_subcommand completions" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand completions" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand completions" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand completions" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand completions" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand completions" -s h -l help -d 'Print help'
-complete -c brk -n "__fish_brk_using_subcommand man" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand man" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand man" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand man" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand man" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand man" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "run" -d 'Run a command if its breaker admits it'
 complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "check" -d 'Say whether a run would be admitted now: exit 0 yes, 75 no'

@@ -44,7 +44,7 @@ pub struct Cli {
 
 #[derive(Clone, Debug, Default, Args)]
 pub struct Global {
-    /// Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, or ~/.local/state/brk]
+    /// Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Global options")]
     pub state_dir: Option<PathBuf>,
 
@@ -78,22 +78,37 @@ pub enum Verb {
     Man(ManArgs),
 }
 
+const EXAMPLES: &str = "\
+Exit codes: the command's own; 124 timed out; 75 refused; 125 brk itself failed;
+126 not executable; 127 not found. Where the command dies of a signal, so does brk.
+
+Examples:
+  A backup that is ended after half an hour. After three failures in a row the
+  database is left alone for a minute, then two, four, … up to an hour:
+      brk run --name db-backup --timeout 30m -- pg_dump -h db prod
+  Open when half of the last twenty runs failed, by what curl's codes mean:
+      brk run --name api --profile curl --failure-rate 50% -- \\
+          curl -fsS https://api.example.com/sync
+  Ask cheaply before the real thing starts again:
+      brk run --name db --probe 'pg_isready -h db' -- ./nightly-report
+  For cron: mail when it breaks, opens and recovers, and never two at once:
+      brk run --name sync --output on-change --max-concurrent 1 -- ./sync";
+
+const LIMITS: &str = "\
+Limits:
+  A set-uid program (sudo) is not told when brk dies.
+  What another manager starts (a container engine, systemd-run, at) is not ended
+  with the command, for it is nobody's descendant.
+  Who signals brk and the command both is heard twice: systemd unless the unit
+  says KillMode=mixed, and a shell's 'kill %1'.
+  A further attempt of --retries finds standard input where the last one left it.";
+
 /// Run a command if its breaker admits it
 ///
 /// The command runs as it would without brk: same streams, same environment, same exit code. While what it depends on
 /// is failing, it is not launched, and the exit code is 75.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit codes: the command's own; 124 timed out; 75 refused; 125 brk itself failed; 126 not executable; 127 not found.
-
-Examples:
-  A backup that gives up after half an hour, and after three failures in a row leaves the database alone for a minute,
-  then two, four, … up to an hour:
-      brk run --name db-backup --timeout 30m -- pg_dump -h db prod
-  Half of the last twenty calls failing opens; only a refused connection or a timeout counts:
-      brk run --name api --profile curl --failure-rate 50% -- curl -fsS https://api.example.com/sync
-  Ask cheaply before the real thing starts again:
-      brk run --name db --probe 'pg_isready -h db' -- ./nightly-report")]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{LIMITS}"))]
 pub struct RunArgs {
     /// The name of what the command depends on; runs with the same name share a breaker
     #[arg(long, value_name = "NAME", required = true, allow_hyphen_values = true)]

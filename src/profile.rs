@@ -72,6 +72,12 @@ impl Profile {
     }
 }
 
+impl Codes {
+    pub fn contains(&self, code: u8) -> bool {
+        self.specs.iter().any(|spec| matches!(spec, Spec::Codes(range) if range.contains(&code)))
+    }
+}
+
 fn verdict(outcome: Outcome) -> Verdict {
     match outcome {
         Outcome::Success => Verdict::Success,
@@ -123,10 +129,7 @@ mod tests {
         for profile in all() {
             let lists = [&profile.success, &profile.failure, &profile.ignored];
             for code in 0..=255 {
-                let here = |codes: &&&Codes| {
-                    codes.specs.iter().any(|spec| matches!(spec, Spec::Codes(range) if range.contains(&code)))
-                };
-                let count = lists.iter().filter(here).count();
+                let count = lists.iter().filter(|codes| codes.contains(code)).count();
                 assert!(count <= 1, "{} in {count} lists of {}", code, profile.name);
             }
         }

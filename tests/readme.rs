@@ -194,7 +194,7 @@ fn the_recipes_are_command_lines_that_brk_accepts() {
     let mut seen = 0;
     for block in blocks(&readme()) {
         for line in block.lines.join("\n").replace("\\\n", " ").lines() {
-            let Some(at) = line.find("brk run ").filter(|_| block.heading == "Recipes") else { continue };
+            let Some(at) = line.find("brk run ").filter(|_| block.word != "console") else { continue };
             let (options, command) =
                 line[at..].split_once(" -- ").expect("a recipe separates its command by --");
             assert!(!command.trim().is_empty(), "{line}");
@@ -204,6 +204,18 @@ fn the_recipes_are_command_lines_that_brk_accepts() {
         }
     }
     assert!(seen > 5, "only {seen} recipes");
+}
+
+#[test]
+fn the_configuration_is_one_that_brk_accepts() {
+    let blocks: Vec<_> = blocks(&readme()).into_iter().filter(|block| block.word == "toml").collect();
+    assert!(!blocks.is_empty(), "README.md shows no configuration");
+    for block in blocks {
+        let sandbox = Sandbox::new();
+        let path = sandbox.write("config.toml", block.lines.join("\n")).display().to_string();
+        sandbox.run(&["--config", &path, "config", "--check"]).code(0).quiet();
+        sandbox.run(&["--config", &path, "config", "db-backup"]).code(0).prints("timeout = \"30m\"  # ");
+    }
 }
 
 #[test]

@@ -33,7 +33,6 @@ fn a_core_is_the_commands_and_not_ours() {
     let sandbox = Sandbox::new();
     let done = sandbox.run(&["run", "--name", "a", "--", "sh", "-c", "ulimit -c 0; kill -ABRT $$"]);
     done.signal(6);
-    use std::os::unix::process::ExitStatusExt;
     assert!(!done.status().core_dumped(), "brk itself dumped core\n{}", done.all());
 }
 

@@ -1,12 +1,27 @@
 //! Everything that is seen from outside, in one binary: each test starts the real `brk`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests stand outside of the rooms that may not read clocks or variables"
+)]
 
+mod around;
+mod config;
+mod contention;
+mod crash;
 mod generated;
 mod machine;
+mod outage;
+mod process;
 mod readme;
 mod run;
+mod seeds;
 mod server;
 mod shared_store;
+mod signals;
+mod state;
 mod store_address;
 mod store_trouble;
+mod supervise;
 mod tidy;
+mod tty;
 mod util;

@@ -147,7 +147,7 @@ pub struct Settings {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Around the run")]
     pub report: Option<PathBuf>,
 
-    /// Try again up to N times after a failure, as long as the breaker stays closed
+    /// Try again up to N times after a failure, until the breaker opens; BRK_ATTEMPT counts from 1
     #[arg(long, value_name = "N", value_parser = parse::count, allow_hyphen_values = true, help_heading = "Around the run")]
     pub retries: Option<u32>,
 
@@ -163,7 +163,7 @@ pub struct Settings {
     #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true, help_heading = "Around the run")]
     pub retry_max_delay: Option<Millis>,
 
-    /// Wait until admitted instead of being refused, for MAX at the most
+    /// Wait until admitted instead of being refused, for MAX at the most (--wait=10m, with the =)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "MAX", value_parser = parse::wait, help_heading = "Around the run")]
     pub wait: Option<Wait>,
 
@@ -189,15 +189,18 @@ pub struct Settings {
     #[arg(long, value_name = "WHAT", hide_possible_values = true, help_heading = "Around the run")]
     pub output: Option<Show>,
 
-    /// Run CMD by 'sh -c' when the breaker opens
+    /// Run CMD by 'sh -c' when the breaker opens, but not when a failed probe opens it again
+    ///
+    /// A hook runs after the change is stored, for 30s at the most, and does not change brk's exit code. It gets BRK_NAME,
+    /// BRK_FROM, BRK_TO, BRK_REASON, BRK_EXIT, BRK_SIGNAL and BRK_RETRY_AT, and the event as JSON on standard input.
     #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString, allow_hyphen_values = true, help_heading = "Around the run")]
     pub on_open: Option<OsString>,
 
-    /// Run CMD when the breaker closes
+    /// Run CMD when the breaker closes, as --on-open
     #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString, allow_hyphen_values = true, help_heading = "Around the run")]
     pub on_close: Option<OsString>,
 
-    /// Run CMD at every change of phase
+    /// Run CMD at every change of phase, as --on-open
     #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString, allow_hyphen_values = true, help_heading = "Around the run")]
     pub on_change: Option<OsString>,
 }

@@ -42,9 +42,10 @@ pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, Exit> {
         }
         _ => {
             let verb = verb(&args);
-            let asked = if verb == Verbs::Run { "brk run --help" } else { "brk --help" };
-            output::say(&format!("{}; see '{asked}'", one_line(&error.to_string())));
-            Exit::Code(if verb == Verbs::Run { exit::FAILED } else { exit::USAGE })
+            let known = verb.filter(|verb| Cli::command().find_subcommand(verb).is_some());
+            let asked = known.map(|verb| format!("{verb} --help")).unwrap_or("--help".to_owned());
+            output::say(&format!("{}; see 'brk {asked}'", told(&error, &args)));
+            Exit::Code(if verb == Some("run") { exit::FAILED } else { exit::USAGE })
         }
     })
 }
@@ -74,19 +75,26 @@ pub fn fail(verb: Verbs, error: &Error) -> Exit {
 }
 
 /// The verb of a command line that could not be read: its first word that is no option, nor the value of one.
-fn verb(args: &[OsString]) -> Verbs {
+fn verb(args: &[OsString]) -> Option<&str> {
     let mut words = args.iter().skip(1);
     while let Some(word) = words.next() {
-        match word.to_str() {
-            Some("--state-dir" | "--config" | "--store" | "--store-password-file") => {
+        match word.to_str()? {
+            "--state-dir" | "--config" | "--store" | "--store-password-file" => {
                 words.next();
             }
-            Some("run") => return Verbs::Run,
-            Some(option) if option.starts_with('-') => {}
-            _ => return Verbs::Other,
+            option if option.starts_with('-') => {}
+            word => return Some(word),
         }
     }
-    Verbs::Other
+    None
+}
+
+fn told(error: &clap::Error, args: &[OsString]) -> String {
+    let odd = args.iter().find(|word| word.to_str().is_none());
+    match odd.filter(|_| error.kind() == ErrorKind::InvalidUtf8) {
+        Some(word) => format!("{word:?} is not UTF-8, as names and the values of options must be"),
+        None => one_line(&error.to_string()),
+    }
 }
 
 /// What clap says in a paragraph: the error and its hint without the usage.

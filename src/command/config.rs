@@ -3,12 +3,14 @@
 use clap::{Args, Command};
 
 use super::World;
+use crate::breaker::outcome::{Ending, Outcome};
 use crate::cli::{ConfigArgs, Settings};
 use crate::config::layers::{Layers, Resolved};
 use crate::config::{Plan, defaults, store};
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::output::{print, say};
+use crate::profile;
 
 pub fn run(args: &ConfigArgs, world: &World) -> Result<Exit, Error> {
     let layers = world.layers()?;
@@ -36,20 +38,10 @@ fn store(layers: &Layers, world: &World) -> Result<String, Error> {
 fn listing(resolved: &Resolved, plan: &Plan) -> String {
     let command = Settings::augment_args(Command::new("brk"));
     let defaults = defaults::values(plan);
-    let profile = resolved.settings.profile;
     let mut text = String::new();
     for key in command.get_arguments().filter_map(clap::Arg::get_long) {
         let default = || defaults.iter().find(|(name, _)| *name == key).map(|(_, value)| value.clone());
-        let of_profile = || {
-            let profile = profile?;
-            let codes = match key {
-                "success-on" => &profile.success,
-                "fail-on" => &profile.failure,
-                "ignore-on" => &profile.ignored,
-                _ => return None,
-            };
-            Some((format!("{:?}", codes.text), format!("profile {}", profile.name)))
-        };
+        let of_profile = || codes(key, resolved, plan);
         let written = resolved.origins.get(key).map(|origin| {
             let value = origin.source.replace('\n', " ");
             (value, format!("{}:{}", origin.path.display(), origin.line))
@@ -60,4 +52,26 @@ fn listing(resolved: &Resolved, plan: &Plan) -> String {
         }
     }
     text
+}
+
+/// The exit codes of the profile that have this meaning still, under what was written by hand.
+fn codes(key: &str, resolved: &Resolved, plan: &Plan) -> Option<(String, String)> {
+    let (profile, origin) = match resolved.settings.profile {
+        Some(profile) => (profile, format!("profile {}", profile.name)),
+        None => (profile::find("base")?, "default".to_owned()),
+    };
+    let (codes, outcome) = match key {
+        "success-on" => (&profile.success, Outcome::Success),
+        "fail-on" => (&profile.failure, Outcome::Failure),
+        "ignore-on" => (&profile.ignored, Outcome::Ignored),
+        _ => return None,
+    };
+    let stands =
+        |code: &u8| codes.contains(*code) && plan.rules.classify(&Ending::Exited(*code)).outcome() == outcome;
+    let codes: Vec<u8> = (0..=u8::MAX).filter(stands).collect();
+    let ranges = codes.chunk_by(|one, next| one + 1 == *next).map(|range| match range {
+        [first, .., last] => format!("{first}-{last}"),
+        single => single[0].to_string(),
+    });
+    Some((format!("{:?}", ranges.collect::<Vec<_>>().join(",")), origin)).filter(|_| !codes.is_empty())
 }

@@ -3,7 +3,7 @@
 use super::World;
 use crate::breaker::{Breaker, TripFor};
 use crate::cli::{Settings, TripArgs};
-use crate::config::policy;
+use crate::config::Plan;
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::output::print;
@@ -13,7 +13,7 @@ use crate::store::{Store, Unknown};
 pub fn run(args: &TripArgs, world: &World) -> Result<Exit, Error> {
     let name = &args.name;
     let resolved = world.layers()?.resolve(Some(name), Settings::default())?;
-    let configured = policy(&resolved)?;
+    let configured = Plan::new(&resolved)?.policy;
     let dice = world.env.dice();
     let mut before = "";
     let updated =

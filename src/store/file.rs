@@ -26,9 +26,13 @@ use crate::breaker::time::{Clock, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
 
-/// How long to wait for the lock: attempts, and the pause after each.
-const LOCK_ATTEMPTS: u32 = 2_500;
-const LOCK_PAUSE: Duration = Duration::from_millis(2);
+/// How long to wait for the lock, in all.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The pause after the first attempt, about as long as the lock is held; each is twice as long as the one before, up
+/// to the longest.
+const LOCK_PAUSE: Duration = Duration::from_micros(50);
+const LONGEST_LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 const JOURNAL: &str = ".journal";
 
@@ -412,17 +416,19 @@ fn remove(path: &Path) -> Result<(), StoreError> {
 }
 
 fn acquire<'a>(lock: &'a mut RwLock<File>, path: &Path) -> Result<RwLockWriteGuard<'a, File>, StoreError> {
-    let mut attempts = 0;
+    let mut pause = LOCK_PAUSE;
+    let mut waited = Duration::ZERO;
     // Locked is locked: the guard is made once more below, for a loop cannot give away what it borrows each time.
     while let Err(error) = lock.try_write().map(std::mem::forget) {
         if error.kind() != io::ErrorKind::WouldBlock {
             return Err(StoreError::io("lock", path, error));
         }
-        attempts += 1;
-        if attempts == LOCK_ATTEMPTS {
+        if waited >= LOCK_PATIENCE {
             return Err(StoreError::Busy { path: path.to_owned() });
         }
-        std::thread::sleep(LOCK_PAUSE);
+        std::thread::sleep(pause);
+        waited += pause;
+        pause = (pause * 2).min(LONGEST_LOCK_PAUSE);
     }
     lock.try_write().map_err(|error| StoreError::io("lock", path, error))
 }

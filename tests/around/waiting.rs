@@ -1,0 +1,149 @@
+//! Waiting to be admitted, and places for runs at once.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+
+use rustix::process::Signal;
+
+use super::{TOUCHY, report, run, signal};
+use crate::util::{Sandbox, until, until_file, wait};
+
+#[test]
+fn waits_until_the_probe_may_run() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, "w", &["--failures", "1", "--cooldown", "1s", "--jitter", "0"], &["false"]).code(1);
+    run(&sandbox, "w", &["--wait"], &["echo", "ran"]).code(0).prints("ran\n");
+    assert_eq!(sandbox.events("w"), ["failure", "opened", "half-open", "success", "closed"]);
+    assert_eq!(sandbox.status("w")["totals"]["refused"], 0);
+}
+
+#[test]
+fn waits_no_longer_than_it_may() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["trip", "w", "--for", "1h"]).code(0);
+    run(&sandbox, "w", &["--wait=200ms"], &["true"]).code(75).says("open after a trip by hand");
+    assert_eq!(sandbox.status("w")["totals"]["refused"], 1);
+}
+
+#[test]
+fn an_operators_word_reaches_who_waits() {
+    for (hold, release) in [
+        (&["trip", "w", "--for", "1h"][..], &["reset", "w"][..]),
+        (&["hold", "w", "open"], &["release", "w"]),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.run(hold).code(0);
+        let mut command = sandbox.brk();
+        command.args(["run", "--name", "w", "--wait", "--", "echo", "ran"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("brk");
+        // Asleep, so it has been refused.
+        let stat = format!("/proc/{}/stat", child.id());
+        until("brk waits", || std::fs::read_to_string(&stat).unwrap_or_default().contains(") S "));
+        assert_eq!(child.try_wait().expect("a status"), None);
+        sandbox.run(release).code(0);
+        wait(child, "the run that waited").code(0).prints("ran\n");
+    }
+}
+
+#[test]
+fn a_signal_while_waiting_ends_brk_at_once_and_launches_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["hold", "w", "open"]).code(0);
+    let mut command = sandbox.brk();
+    let child =
+        command.args(["run", "--name", "w", "--wait", "--", "touch", "launched"]).spawn().expect("brk");
+    let stat = format!("/proc/{}/stat", child.id());
+    until("brk waits", || std::fs::read_to_string(&stat).unwrap_or_default().contains(") S "));
+    signal(child.id(), Signal::INT);
+    wait(child, "brk that waits").signal(2);
+    assert!(!sandbox.file("launched").exists());
+}
+
+/// Starts a run that is alive until `go` is there.
+fn occupant(sandbox: &Sandbox, flags: &[&str], sign: &str) -> std::process::Child {
+    let script = format!("echo $$ > {sign}; while [ ! -e go ]; do sleep 0.01; done");
+    let mut command = sandbox.brk();
+    command.args(["run", "--name", "s"]).args(flags).args(["--", "sh", "-c", &script]);
+    let child = command.spawn().expect("brk");
+    until_file(&sandbox.file(sign));
+    child
+}
+
+#[test]
+fn at_most_so_many_run_at_once() {
+    let sandbox = Sandbox::new();
+    let two = ["--max-concurrent", "2"];
+    let first = occupant(&sandbox, &two, "first");
+    let second = occupant(&sandbox, &two, "second");
+    run(&sandbox, "s", &two, &["true"]).code(75).says("brk: s: busy");
+    run(&sandbox, "s", &["--max-concurrent", "2", "--report", "report"], &["true"]).code(75);
+    assert_eq!(report(&sandbox)["reason"], "busy");
+    // Another name, and a run without the flag, have nothing to do with it.
+    run(&sandbox, "other", &two, &["true"]).code(0);
+    run(&sandbox, "s", &[], &["true"]).code(0);
+    assert_eq!(sandbox.status("s")["totals"]["refused"], 2);
+    sandbox.write("go", "");
+    wait(first, "the first").code(0);
+    wait(second, "the second").code(0);
+    run(&sandbox, "s", &two, &["true"]).code(0);
+}
+
+#[test]
+fn a_place_is_waited_for() {
+    let sandbox = Sandbox::new();
+    let one = ["--max-concurrent", "1"];
+    let first = occupant(&sandbox, &one, "first");
+    run(&sandbox, "s", &["--max-concurrent", "1", "--wait=100ms"], &["true"]).code(75).says("busy");
+    let mut command = sandbox.brk();
+    command.args(["run", "--name", "s", "--max-concurrent", "1", "--wait", "--", "true"]);
+    let second = command.spawn().expect("brk");
+    sandbox.write("go", "");
+    wait(first, "the first").code(0);
+    wait(second, "the one that waited").code(0);
+}
+
+#[test]
+fn a_killed_holder_frees_its_place_when_its_command_is_gone() {
+    let sandbox = Sandbox::new();
+    let one = ["--max-concurrent", "1"];
+    // The command ignores the signal that it gets when brk dies.
+    let script = "trap '' TERM; echo $$ > sign; while [ ! -e go ]; do sleep 0.01; done; echo > ended";
+    let mut command = sandbox.brk();
+    command.args(["run", "--name", "s"]).args(one).args(["--", "sh", "-c", script]);
+    let child = command.spawn().expect("brk");
+    until_file(&sandbox.file("sign"));
+    signal(child.id(), Signal::KILL);
+    wait(child, "the killed brk").signal(9);
+    run(&sandbox, "s", &one, &["true"]).code(75).says("busy");
+    sandbox.write("go", "");
+    until_file(&sandbox.file("ended"));
+    until("the place is free", || run(&sandbox, "s", &one, &["true"]).status().code() == Some(0));
+}
+
+#[test]
+fn a_daemon_that_is_left_behind_keeps_no_place() {
+    let sandbox = Sandbox::new();
+    let one = ["--max-concurrent", "1"];
+    let script = "setsid sleep 1000 >/dev/null 2>&1 & echo $! > daemon";
+    run(&sandbox, "s", &one, &["sh", "-c", script]).code(0);
+    run(&sandbox, "s", &one, &["true"]).code(0);
+    let pid = until_file(&sandbox.file("daemon")).trim().parse().expect("a pid");
+    signal(pid, Signal::KILL);
+}
+
+#[test]
+fn a_signal_during_the_check_ends_the_run_and_frees_the_place() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, "p", &TOUCHY, &["false"]).code(1);
+    let mut command = sandbox.brk();
+    command.args(["run", "--name", "p"]).args(TOUCHY);
+    command.args(["--probe", "echo > checking; exec sleep 1000", "--", "touch", "launched"]);
+    let child = command.spawn().expect("brk");
+    until_file(&sandbox.file("checking"));
+    signal(child.id(), Signal::TERM);
+    let status = wait(child, "brk at its check").status();
+    assert_eq!(status.signal(), Some(15));
+    assert!(!sandbox.file("launched").exists());
+    run(&sandbox, "p", &TOUCHY, &["true"]).code(0);
+    assert_eq!(sandbox.status("p")["totals"]["lost"], 0);
+}

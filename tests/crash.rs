@@ -1,0 +1,183 @@
+//! What a killed `brk` leaves behind: its place is free when the last of its processes is gone, and never before.
+
+use std::process::{Child, Stdio};
+
+use crate::util::{Sandbox, until, until_file, wait};
+
+/// An open breaker that is due, with a wait of an hour behind its next opening.
+fn due(sandbox: &Sandbox, name: &str) {
+    sandbox.run(&["run", "--name", name, "--cooldown", "1h", "--", "true"]).code(0);
+    sandbox.run(&["trip", name, "--for", "0"]).code(0);
+}
+
+/// Starts a probe; gives it when its command has said its process id.
+fn probe(sandbox: &Sandbox, flags: &[&str], script: &str) -> (Child, i32) {
+    let script =
+        format!("{script}\necho $$ > started.new; mv started.new started; while :; do sleep 0.02; done");
+    let mut command = sandbox.brk();
+    command.args(["run", "--name", "n", "--cooldown", "1h"]).args(flags).args(["--", "sh", "-c", &script]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("brk");
+    let pid = until_file(&sandbox.file("started")).trim().parse().expect("a process id");
+    (child, pid)
+}
+
+fn kill(pid: i32, signal: &str) {
+    let done = std::process::Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status();
+    assert!(done.expect("kill").success(), "kill -{signal} {pid}");
+}
+
+fn is_alive(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+fn dead(mut child: Child) {
+    child.kill().expect("SIGKILL");
+    child.wait().expect("an end");
+}
+
+#[test]
+fn kill_9_of_the_prober_frees_its_place() {
+    let sandbox = Sandbox::new();
+    due(&sandbox, "n");
+    let (child, command) = probe(&sandbox, &[], "");
+    sandbox.run(&["check", "n"]).code(75);
+    dead(child);
+    until("the command of a dead brk has ended", || !is_alive(command));
+    // What the command itself was waiting for may outlive it by a moment.
+    until("nobody is left", || sandbox.run(&["check", "n"]).status().code() == Some(0));
+    let status = sandbox.status("n");
+    assert_eq!(status["probes"].as_array().map(Vec::len), Some(0));
+    sandbox.run(&["run", "--name", "n", "--", "true"]).code(0).quiet();
+    let status = sandbox.status("n");
+    assert_eq!((&status["phase"], &status["totals"]["lost"]), (&"closed".into(), &1.into()));
+    assert_eq!(status["totals"]["failure"], 0, "lost is not failed");
+    let events = sandbox.events("n");
+    assert_eq!(events, ["success", "tripped", "half-open", "lost", "success", "closed"]);
+}
+
+#[test]
+fn survivors_keep_the_place() {
+    let sandbox = Sandbox::new();
+    due(&sandbox, "n");
+    let (child, command) = probe(&sandbox, &[], "trap '' TERM");
+    dead(child);
+    for _ in 0..3 {
+        sandbox.run(&["run", "--name", "n", "--", "touch", "second"]).code(75).says("being probed");
+    }
+    let status = sandbox.status("n");
+    let survivors = status["probes"][0]["survivors"].as_array().expect("survivors").clone();
+    assert!(survivors.contains(&command.into()), "{command} is not in {status}");
+    assert!(sandbox.run(&["status", "n"]).stdout().contains(&command.to_string()));
+    assert!(!sandbox.file("second").exists(), "a second probe while the first is alive");
+    kill(command, "KILL");
+    until("nobody is left", || sandbox.run(&["check", "n"]).status().code() == Some(0));
+    sandbox.run(&["run", "--name", "n", "--", "true"]).code(0);
+    assert_eq!(sandbox.status("n")["totals"]["lost"], 1);
+}
+
+#[test]
+fn the_smallest_survivor_keeps_the_place() {
+    let sandbox = Sandbox::new();
+    due(&sandbox, "n");
+    // A process in a session of its own, without any of the command's streams.
+    let (child, command) =
+        probe(&sandbox, &[], "setsid sh -c 'echo $$ > leaf; exec sleep 1000' > /dev/null 2>&1 < /dev/null &");
+    let leaf: i32 = until_file(&sandbox.file("leaf")).trim().parse().expect("a process id");
+    dead(child);
+    until("the command itself has ended", || !is_alive(command));
+    assert!(is_alive(leaf));
+    sandbox.run(&["run", "--name", "n", "--", "true"]).code(75);
+    kill(leaf, "KILL");
+    until("nobody is left", || sandbox.run(&["check", "n"]).status().code() == Some(0));
+}
+
+#[test]
+fn a_reset_frees_the_place_at_once() {
+    let sandbox = Sandbox::new();
+    due(&sandbox, "n");
+    let (child, command) = probe(&sandbox, &[], "trap '' TERM");
+    dead(child);
+    sandbox.run(&["reset", "n"]).code(0);
+    sandbox.run(&["run", "--name", "n", "--", "true"]).code(0);
+    sandbox.run(&["trip", "n", "--for", "0"]).code(0);
+    // The next probe takes a place of its own, whoever still holds the old one.
+    sandbox.run(&["run", "--name", "n", "--", "true"]).code(0);
+    assert!(is_alive(command));
+    kill(command, "KILL");
+}
+
+#[test]
+fn the_deadline_ends_what_is_left() {
+    let sandbox = Sandbox::new();
+    due(&sandbox, "n");
+    let (child, command) = probe(
+        &sandbox,
+        &["--timeout", "2s", "--kill-after", "0"],
+        "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > leaf; while :; do sleep 1000; done' &",
+    );
+    let leaf: i32 = until_file(&sandbox.file("leaf")).trim().parse().expect("a process id");
+    assert!(sandbox.status("n")["probes"][0]["deadline"].is_string());
+    dead(child);
+    let mut ran = false;
+    until("the deadline has passed and a run is admitted", || {
+        assert!(ran || !sandbox.file("second").exists());
+        let done = sandbox.run(&["run", "--name", "n", "--", "sh", "-c", "exit 0"]);
+        ran = done.status().code() == Some(0);
+        if !ran {
+            done.code(75);
+            assert!(is_alive(command), "refused, and nothing is left");
+        }
+        ran
+    });
+    assert!(!is_alive(command) && !is_alive(leaf), "what is left was ended before the next probe");
+    let status = sandbox.status("n");
+    assert_eq!((&status["phase"], &status["totals"]["lost"]), (&"closed".into(), &1.into()));
+}
+
+#[test]
+fn a_daemon_after_a_normal_end_keeps_nothing() {
+    let sandbox = Sandbox::new();
+    due(&sandbox, "n");
+    let daemon = "setsid sh -c 'echo $$ > leaf; exec sleep 1000' > /dev/null 2>&1 < /dev/null & \
+                  while [ ! -s leaf ]; do sleep 0.01; done; exit 7";
+    sandbox
+        .run(&["run", "--name", "n", "--cooldown", "0", "--jitter", "0", "--", "sh", "-c", daemon])
+        .code(7);
+    let leaf: i32 = until_file(&sandbox.file("leaf")).trim().parse().expect("a process id");
+    assert!(is_alive(leaf));
+    let status = sandbox.status("n");
+    assert_eq!((&status["phase"], &status["probes"]), (&"open".into(), &serde_json::json!([])));
+    sandbox.run(&["run", "--name", "n", "--", "true"]).code(0);
+    assert!(is_alive(leaf), "a daemon that was left on purpose was ended");
+    assert_eq!(sandbox.status("n")["phase"], "closed");
+    kill(leaf, "KILL");
+}
+
+#[test]
+fn a_signal_frees_the_place_too() {
+    for (signal, number) in [("INT", 2), ("TERM", 15)] {
+        let sandbox = Sandbox::new();
+        due(&sandbox, "n");
+        let (child, command) = probe(&sandbox, &[], "");
+        kill(child.id().try_into().expect("a process id"), signal);
+        wait(child, "an interrupted probe").signal(number);
+        assert!(!is_alive(command));
+        let status = sandbox.status("n");
+        assert_eq!((&status["phase"], &status["probes"]), (&"half-open".into(), &serde_json::json!([])));
+        assert_eq!((&status["totals"]["ignored"], &status["totals"]["lost"]), (&1.into(), &0.into()));
+        sandbox.run(&["run", "--name", "n", "--", "true"]).code(0);
+        assert_eq!(sandbox.status("n")["phase"], "closed");
+    }
+}
+
+#[test]
+fn a_killed_run_that_was_no_probe_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let (child, command) = probe(&sandbox, &[], "");
+    dead(child);
+    until("the command of a dead brk has ended", || !is_alive(command));
+    sandbox.run(&["run", "--name", "n", "--", "true"]).code(0);
+    let status = sandbox.status("n");
+    assert_eq!((&status["phase"], &status["totals"]["launched"]), (&"closed".into(), &1.into()));
+}
