@@ -109,7 +109,9 @@ fn check(host: &Host) {
                 _ => {
                     let status = host.status(rule);
                     let found = match step.strip_prefix("level=") {
-                        Some(level) => status["level"].to_string() == level,
+                        Some(level) => {
+                            status["level"].as_u64().map(|level| level.to_string()).as_deref() == Some(level)
+                        }
                         None => status["phase"] == step,
                     };
                     assert!(found, "{rule}: step {index} ({step}) of {steps}\n{status:#}");

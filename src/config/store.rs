@@ -73,10 +73,11 @@ pub fn understood(section: &Section, key: &Key) -> Option<Result<Value, Error>> 
         Ok(_) => return Some(wrong("one text is wanted, and not a list".to_owned())),
         Err(what) => return Some(wrong(what.clone())),
     };
-    if key.name == URL && !text.is_empty() {
-        if let Err(what) = parse(&text) {
-            return Some(wrong(what));
-        }
+    if key.name == URL
+        && !text.is_empty()
+        && let Err(what) = parse(&text)
+    {
+        return Some(wrong(what));
     }
     Some(Ok(Value { text, origin: format!("{}:{}", section.path.display(), key.line) }))
 }

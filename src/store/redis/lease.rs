@@ -43,7 +43,7 @@ impl Lease {
                 }
             }
         };
-        (machine.thread)(Box::new(renewing)).map_err(|source| StoreError::thread(source))?;
+        (machine.thread)(Box::new(renewing)).map_err(StoreError::thread)?;
         Ok(Lease { _until_dropped: sender })
     }
 }
