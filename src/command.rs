@@ -3,17 +3,21 @@
 mod check;
 mod completions;
 mod config;
+mod explain;
 mod forget;
 mod history;
 mod hold;
 mod man;
+mod metrics;
 mod profiles;
 mod release;
 mod reset;
 mod run;
 mod select;
 mod status;
+mod told;
 mod trip;
+mod watch;
 
 use std::cell::OnceCell;
 
@@ -26,6 +30,7 @@ use crate::exit::Exit;
 use crate::hook;
 use crate::name::Name;
 use crate::output::say;
+use crate::render::style::Charset;
 use crate::store::file::FileStore;
 use crate::store::{Address, AnyStore, StoreError, Updated};
 
@@ -46,6 +51,8 @@ pub fn dispatch(cli: Cli, env: &Env) -> Result<Exit, Error> {
         Verb::Check(args) => check::run(&args, &world),
         Verb::Status(args) => status::run(&args, &world),
         Verb::History(args) => history::run(&args, &world),
+        Verb::Explain(args) => explain::run(&args, &world),
+        Verb::Metrics(args) => metrics::run(&args, &world),
         Verb::Reset(args) => reset::run(&args, &world),
         Verb::Trip(args) => trip::run(&args, &world),
         Verb::Hold(args) => hold::run(&args, &world),
@@ -69,6 +76,8 @@ impl Verb {
             Verb::Check(_)
             | Verb::Status(_)
             | Verb::History(_)
+            | Verb::Explain(_)
+            | Verb::Metrics(_)
             | Verb::Reset(_)
             | Verb::Hold(_)
             | Verb::Release(_)
@@ -116,6 +125,11 @@ impl World<'_> {
             self.address.get_or_init(|| address);
         }
         Ok(())
+    }
+
+    /// The characters that can be shown.
+    fn charset(&self) -> Charset {
+        if self.env.has_unicode() { Charset::Unicode } else { Charset::Ascii }
     }
 
     /// The configuration files.

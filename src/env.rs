@@ -57,6 +57,13 @@ impl Env {
         (self.machine.random)() as f64 / u64::MAX as f64
     }
 
+    /// Whether the locale's characters are those of Unicode.
+    pub fn has_unicode(&self) -> bool {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
+        let locale = locale.to_string_lossy().to_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    }
+
     /// The configuration file that was named by hand.
     pub fn config(&self, flag: Option<&Path>) -> Option<PathBuf> {
         flag.map(Path::to_owned).or_else(|| self.config.clone())

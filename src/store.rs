@@ -22,7 +22,7 @@ use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
 
 use journal::Entry;
-use place::Place;
+use place::{Holder, Place};
 
 pub use any::AnyStore;
 #[cfg(feature = "redis")]
@@ -106,6 +106,14 @@ pub enum Part {
     Breaker,
 }
 
+/// One of the places for runs at once that is taken.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    pub holder: Holder,
+    /// When it was taken, by the wall clock in milliseconds since 1970.
+    pub since: Option<u64>,
+}
+
 #[derive(Clone, Debug)]
 pub enum StoreError {
     /// No state directory is named, and there is no home to put one into.
@@ -158,6 +166,9 @@ pub trait Store {
 
     /// What is kept of the past, oldest first.
     fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError>;
+
+    /// The newest of what is kept of the past, oldest first: a few dozen entries, at a cost that does not grow.
+    fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError>;
 
     /// All names, sorted.
     fn names(&self) -> Result<Vec<Name>, StoreError>;

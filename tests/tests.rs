@@ -5,11 +5,18 @@
 )]
 
 mod around;
+mod completions;
 mod config;
 mod contention;
 mod crash;
+mod cron;
 mod generated;
+mod given;
+mod init;
+mod json;
 mod machine;
+mod messages;
+mod metrics;
 mod outage;
 mod process;
 mod readme;
@@ -23,5 +30,6 @@ mod store_address;
 mod store_trouble;
 mod supervise;
 mod tidy;
+mod tools;
 mod tty;
 mod util;

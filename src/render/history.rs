@@ -1,7 +1,10 @@
 //! What happened to a breaker, an event a line.
 
+use anstyle::Style;
 use serde::Serialize;
 
+use super::strip::Mark;
+use super::style::{DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW, paint};
 use super::{wall_time, words};
 use crate::breaker::event::{Event, EventKind, Run};
 use crate::breaker::outcome::Outcome;
@@ -132,21 +135,34 @@ pub fn word(kind: &EventKind) -> &'static str {
 /// An event as a line for people, newline included.
 pub fn line(clock: &Clock, event: &Event) -> String {
     let at = wall_time(clock, clock.time());
-    let told = told(clock, event);
-    format!("{at}  {:9}  {told}", word(&event.kind)).trim_end().to_owned() + "\n"
+    let word = paint(style(&event.kind), &format!("{:9}", word(&event.kind)));
+    let mut line = format!("{}  {word}  {}", paint(DIM, &at), told(clock, event));
+    line.truncate(line.trim_end().len());
+    line + "\n"
+}
+
+fn style(kind: &EventKind) -> Style {
+    match kind {
+        EventKind::Opened { .. } | EventKind::Tripped { .. } => RED.bold(),
+        EventKind::HalfOpen => YELLOW.bold(),
+        EventKind::Closed | EventKind::Reset => GREEN.bold(),
+        EventKind::Held { .. } | EventKind::Released => MAGENTA.bold(),
+        EventKind::Refused { .. } => DIM,
+        ended => Mark::of(ended).map_or(PLAIN, Mark::style),
+    }
 }
 
 fn told(clock: &Clock, event: &Event) -> String {
     let now = clock.time();
-    let because =
-        |reason: &Option<String>| reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let because = |reason: &Option<String>| {
+        reason.as_ref().map(|reason| format!(" ({})", words::tame(reason))).unwrap_or_default()
+    };
     match &event.kind {
         EventKind::Ended { run, .. } => facts(run),
         EventKind::Late { outcome, run } => {
             format!("{}; {outcome}, of generation {}", facts(run), event.generation)
         }
-        EventKind::Refused { why, count, .. } if *count == 1 => why.word().to_owned(),
-        EventKind::Refused { why, count, .. } => format!("{count} times: {}", why.word()),
+        EventKind::Refused { why, count, .. } => format!("{}: {}", words::times(*count), why.word()),
         EventKind::Lost { since, pid } => {
             format!("brk {pid}, probing for {}, is gone", words::took(now.since(*since)))
         }

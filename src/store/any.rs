@@ -101,6 +101,10 @@ impl Store for AnyStore {
         self.get().history(name)
     }
 
+    fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError> {
+        self.get().recent(name)
+    }
+
     fn names(&self) -> Result<Vec<Name>, StoreError> {
         self.get().names()
     }

@@ -21,7 +21,7 @@ use rustix::io::Errno;
 
 use super::journal::{self, Entry, Newest, Record, Tail};
 use super::place::{self, Occupant, Place};
-use super::{LiveProbe, Machine, Origin, Snapshot, Store, StoreError, Unknown, Updated};
+use super::{LiveProbe, Machine, Origin, Slot, Snapshot, Store, StoreError, Unknown, Updated};
 use crate::breaker::time::{Clock, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
@@ -33,6 +33,9 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 /// to the longest.
 const LOCK_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_LOCK_PAUSE: Duration = Duration::from_millis(5);
+
+/// How much of a journal's end holds what is recent, in bytes.
+const RECENT: u64 = 24 << 10;
 
 const JOURNAL: &str = ".journal";
 
@@ -75,6 +78,12 @@ impl FileStore {
             Ok((file, path))
         })
         .map_err(|source| StoreError::io("lock", &first, source))
+    }
+
+    /// The places for runs at once that are taken, by their legends: to test a lock would keep a run out meanwhile.
+    pub fn slots(&self, name: &Name) -> Vec<Slot> {
+        let files = self.files(name);
+        place::slots(|number| open(&files.path(&format!(".slot-{number}")), OFlags::RDONLY).ok())
     }
 
     fn files(&self, name: &Name) -> Files<'_> {
@@ -261,6 +270,14 @@ impl Store for FileStore {
         };
         let records = journal::records(&file).map_err(|source| StoreError::io("read", &path, source))?;
         Ok((!records.is_empty()).then(|| records.into_iter().map(Entry::from).collect()))
+    }
+
+    fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError> {
+        let path = self.files(name).path(JOURNAL);
+        let Some(file) = existing(open(&path, OFlags::RDONLY))? else {
+            return Ok(Vec::new());
+        };
+        journal::recent(&file, RECENT).map_err(|source| StoreError::io("read", &path, source))
     }
 
     fn names(&self) -> Result<Vec<Name>, StoreError> {

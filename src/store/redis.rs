@@ -38,6 +38,9 @@ use line::Line;
 /// About how many entries a history keeps.
 const HISTORY: usize = 10_000;
 
+/// How many entries are recent.
+const FEW: usize = 64;
+
 /// The longest pause before one more attempt to change what others change too, in milliseconds.
 const LONGEST_PAUSE: u64 = 250;
 
@@ -50,6 +53,9 @@ pub struct RedisStore {
     address: Address,
     machine: Machine,
 }
+
+/// Of a stream: the number of each entry, and its fields.
+type Entries = Vec<(String, Vec<(String, String)>)>;
 
 /// What a step did to a breaker, and what of it must be written.
 enum Writing {
@@ -201,10 +207,18 @@ impl Store for RedisStore {
             return Ok(None);
         }
         line.goes_on()?;
-        let entries: Vec<(String, Vec<(String, String)>)> =
-            line.ask(redis::cmd("XRANGE").arg(history_key(name)).arg("-").arg("+"))?;
-        let entries = entries.iter().map(|(_, fields)| Told::decode(fields));
-        entries.collect::<Result<_, _>>().map(Some).map_err(|why| line.unusable(&why))
+        let entries = line.ask(redis::cmd("XRANGE").arg(history_key(name)).arg("-").arg("+"))?;
+        told(&line, entries).map(Some)
+    }
+
+    fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError> {
+        let mut line = self.line()?;
+        let newest =
+            redis::cmd("XREVRANGE").arg(history_key(name)).arg("+").arg("-").arg("COUNT").arg(FEW).clone();
+        let entries: Entries = line.ask(&newest)?;
+        let mut entries = told(&line, entries)?;
+        entries.reverse();
+        Ok(entries)
     }
 
     fn names(&self) -> Result<Vec<Name>, StoreError> {
@@ -241,6 +255,11 @@ impl Store for RedisStore {
         let removed: u64 = line.ask(redis::cmd("DEL").arg(key(name)).arg(history_key(name)))?;
         Ok(removed > 0)
     }
+}
+
+fn told(line: &Line, entries: Entries) -> Result<Vec<Entry>, StoreError> {
+    let entries = entries.iter().map(|(_, fields)| Told::decode(fields));
+    entries.collect::<Result<_, _>>().map_err(|why| line.unusable(&why))
 }
 
 fn key(name: &Name) -> String {

@@ -178,6 +178,10 @@ impl Store for SharedStore {
         self.look(Some(name), |remote| remote.history(name), |files| files.history(name))
     }
 
+    fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError> {
+        self.look(Some(name), |remote| remote.recent(name), |files| files.recent(name))
+    }
+
     fn names(&self) -> Result<Vec<Name>, StoreError> {
         self.look(None, RedisStore::names, FileStore::names)
     }

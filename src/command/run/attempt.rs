@@ -226,7 +226,12 @@ fn supervised(
     let task = supervise::Task { argv, variables, stdin, stdout, stderr, inherit: &inherit };
     let finished = supervise::run(&task, limits, started)?;
     if let Some(error) = &finished.not_started {
-        say(&format!("{}: {error}", argv[0].display()));
+        let word = &argv[0];
+        let is_path = word.as_encoded_bytes().contains(&b'/');
+        match error.kind() {
+            std::io::ErrorKind::NotFound if !is_path => say(&format!("{word:?}: not found in PATH")),
+            _ => say(&format!("{word:?}: cannot be executed: {error}")),
+        }
     }
     if !finished.unkilled.is_empty() {
         say(&format!("warning: could not end processes {:?}", finished.unkilled));
