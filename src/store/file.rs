@@ -21,7 +21,7 @@ use rustix::io::Errno;
 
 use super::journal::{self, Entry, Newest, Record, Tail};
 use super::place::{self, Occupant, Place};
-use super::{LiveProbe, Machine, Slot, Snapshot, Store, StoreError, Unknown, Updated};
+use super::{LiveProbe, Machine, Origin, Slot, Snapshot, Store, StoreError, Unknown, Updated};
 use crate::breaker::time::{Clock, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
@@ -62,8 +62,9 @@ impl FileStore {
         FileStore { dir, machine }
     }
 
-    pub fn dir(&self) -> &Path {
-        &self.dir
+    /// For people and machines.
+    pub fn place(&self) -> String {
+        format!("file:{}", self.dir.display())
     }
 
     /// Takes one of `count` places for runs at once; `None`: all are taken.
@@ -231,7 +232,7 @@ impl Store for FileStore {
             self.write(&files, &journal, record)
                 .map_err(|source| StoreError::io("write to", &path, source))?;
         }
-        Ok(Some(Updated { breaker, clock, events, place, warnings }))
+        Ok(Some(Updated { breaker, clock, events, place, lease: None, warnings, origin: Origin::Files }))
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
@@ -262,13 +263,13 @@ impl Store for FileStore {
         Ok(Some(Snapshot { breaker: record.state, clock, alive }))
     }
 
-    fn history(&self, name: &Name) -> Result<Option<Vec<Record>>, StoreError> {
+    fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError> {
         let path = self.files(name).path(JOURNAL);
         let Some(file) = existing(open(&path, OFlags::RDONLY))? else {
             return Ok(None);
         };
         let records = journal::records(&file).map_err(|source| StoreError::io("read", &path, source))?;
-        Ok((!records.is_empty()).then_some(records))
+        Ok((!records.is_empty()).then(|| records.into_iter().map(Entry::from).collect()))
     }
 
     fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError> {
