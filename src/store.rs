@@ -4,6 +4,7 @@
 mod any;
 pub mod file;
 pub mod journal;
+mod lock;
 pub mod place;
 #[cfg(feature = "redis")]
 pub mod redis;

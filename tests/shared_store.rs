@@ -183,7 +183,7 @@ fn a_run_whose_breaker_was_forgotten_is_late() {
     let script = "echo > begun; while [ ! -e go ]; do sleep 0.05; done; exit 7";
     let run = one.spawn(&["run", "--name", "x", "--", "sh", "-c", script]);
     until_file(&sandbox.file("begun"));
-    two.run(&["forget", "x"]).code(0).prints("x: forgotten");
+    two.run(&["forget", "x"]).code(0).prints("x: closed -> forgotten");
     two.run(&PASS).code(0);
     sandbox.write("go", "");
     wait(run, "the run").code(7);

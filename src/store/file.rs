@@ -13,26 +13,18 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use fd_lock::{RwLock, RwLockWriteGuard};
+use fd_lock::RwLock;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::journal::{self, Entry, Newest, Record, Tail};
+use super::lock;
 use super::place::{self, Occupant, Place};
 use super::{LiveProbe, Machine, Origin, Slot, Snapshot, Store, StoreError, Unknown, Updated};
 use crate::breaker::time::{Clock, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
-
-/// How long to wait for the lock, in all.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
-
-/// The pause after the first attempt, about as long as the lock is held; each is twice as long as the one before, up
-/// to the longest.
-const LOCK_PAUSE: Duration = Duration::from_micros(50);
-const LONGEST_LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// How much of a journal's end holds what is recent, in bytes.
 const RECENT: u64 = 24 << 10;
@@ -206,7 +198,7 @@ impl Store for FileStore {
         let mut warnings = Vec::new();
         let lock_path = files.path(".lock");
         let mut lock = RwLock::new(open(&lock_path, OFlags::RDWR | OFlags::CREATE)?);
-        let _guard = acquire(&mut lock, &lock_path)?;
+        let _guard = lock::acquire(&mut lock, &lock_path)?;
 
         let Some(journal) = self.open_journal(&files, unknown, &mut warnings)? else {
             return Ok(None);
@@ -303,7 +295,7 @@ impl Store for FileStore {
         }
         let lock_path = files.path(".lock");
         let mut lock = RwLock::new(open(&lock_path, OFlags::RDWR | OFlags::CREATE)?);
-        let _guard = acquire(&mut lock, &lock_path)?;
+        let _guard = lock::acquire(&mut lock, &lock_path)?;
         // The journal last: until it is gone the breaker is there, and forgetting can be done again.
         for path in files.others()? {
             remove(&path)?;
@@ -430,22 +422,4 @@ fn remove(path: &Path) -> Result<(), StoreError> {
         }
         _ => Ok(()),
     }
-}
-
-fn acquire<'a>(lock: &'a mut RwLock<File>, path: &Path) -> Result<RwLockWriteGuard<'a, File>, StoreError> {
-    let mut pause = LOCK_PAUSE;
-    let mut waited = Duration::ZERO;
-    // Locked is locked: the guard is made once more below, for a loop cannot give away what it borrows each time.
-    while let Err(error) = lock.try_write().map(std::mem::forget) {
-        if error.kind() != io::ErrorKind::WouldBlock {
-            return Err(StoreError::io("lock", path, error));
-        }
-        if waited >= LOCK_PATIENCE {
-            return Err(StoreError::Busy { path: path.to_owned() });
-        }
-        std::thread::sleep(pause);
-        waited += pause;
-        pause = (pause * 2).min(LONGEST_LOCK_PAUSE);
-    }
-    lock.try_write().map_err(|error| StoreError::io("lock", path, error))
 }
