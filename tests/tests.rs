@@ -14,6 +14,7 @@ mod generated;
 mod given;
 mod init;
 mod json;
+mod manual;
 mod messages;
 mod metrics;
 mod operator;
