@@ -20,6 +20,7 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'
@@ -28,6 +29,8 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand check 'Say whether a run would be admitted now: exit 0 yes, 75 no'
             cand status 'Show all breakers, or some in detail'
             cand history 'Show what happened to a breaker, newest last'
+            cand explain 'Say in sentences what would happen to a run now, and why'
+            cand metrics 'Print metrics in the OpenMetrics text format'
             cand reset 'Close breakers and clear their counters; the history stays'
             cand trip 'Open a breaker now'
             cand hold 'Refuse every run, or admit every run, until released'
@@ -90,38 +93,68 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --on-change 'Run CMD at every change of phase, as --on-open'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
         &'brk;check'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -q 'Print nothing'
             cand --quiet 'Print nothing'
+            cand --json 'Print JSON'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'brk;status'= {
+            cand --watch 'Show it again and again, until q or Ctrl-C [default: every 2s]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON'
+            cand --names 'Print only the names, one a line'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'brk;history'= {
+            cand -n 'Only the last N events [default: all; with --follow, 10]'
+            cand --lines 'Only the last N events [default: all; with --follow, 10]'
+            cand --since 'Only what is no older than this'
+            cand --svg 'Write phases and outcomes over time into FILE, as a picture'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON Lines'
+            cand -f 'Go on with what happens from now on, until Ctrl-C'
+            cand --follow 'Go on with what happens from now on, until Ctrl-C'
+            cand --timeline 'Draw phases and outcomes over time in place of the events'
             cand -h 'Print help'
             cand --help 'Print help'
         }
-        &'brk;status'= {
+        &'brk;explain'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --json 'Print JSON'
             cand -h 'Print help'
             cand --help 'Print help'
         }
-        &'brk;history'= {
-            cand -n 'Only the last N events'
-            cand --lines 'Only the last N events'
-            cand --since 'Only what is no older than this'
+        &'brk;metrics'= {
+            cand -o 'Replace FILE atomically, with the mode that the umask gives, instead of printing'
+            cand --output 'Replace FILE atomically, with the mode that the umask gives, instead of printing'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
-            cand --json 'Print JSON Lines'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;reset'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --all 'All breakers'
+            cand --json 'Print JSON'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -130,6 +163,8 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --reason 'Why, for those who ask later'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -138,24 +173,31 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --reason 'Why, for those who ask later'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;release'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;forget'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;config'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --check 'Only read all files and all sections; exit 2 where something is wrong'
             cand -h 'Print help'
             cand --help 'Print help'
@@ -163,18 +205,23 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk;profiles'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON'
+            cand --names 'Print only the names, one a line'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;completions'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;man'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -183,6 +230,8 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand check 'Say whether a run would be admitted now: exit 0 yes, 75 no'
             cand status 'Show all breakers, or some in detail'
             cand history 'Show what happened to a breaker, newest last'
+            cand explain 'Say in sentences what would happen to a run now, and why'
+            cand metrics 'Print metrics in the OpenMetrics text format'
             cand reset 'Close breakers and clear their counters; the history stays'
             cand trip 'Open a breaker now'
             cand hold 'Refuse every run, or admit every run, until released'
@@ -201,6 +250,10 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk;help;status'= {
         }
         &'brk;help;history'= {
+        }
+        &'brk;help;explain'= {
+        }
+        &'brk;help;metrics'= {
         }
         &'brk;help;reset'= {
         }
