@@ -16,6 +16,7 @@ mod init;
 mod json;
 mod messages;
 mod metrics;
+mod operator;
 mod outage;
 mod process;
 mod readme;

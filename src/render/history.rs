@@ -128,10 +128,9 @@ pub fn word(kind: &EventKind) -> &'static str {
 /// An event as a line for people, newline included.
 pub fn line(clock: &Clock, event: &Event) -> String {
     let at = wall_time(clock, clock.time());
-    let word = paint(style(&event.kind), &format!("{:9}", word(&event.kind)));
-    let mut line = format!("{}  {word}  {}", paint(DIM, &at), told(clock, event));
-    line.truncate(line.trim_end().len());
-    line + "\n"
+    let (word, told) = (word(&event.kind), told(clock, event));
+    let gap = if told.is_empty() { 0 } else { 11_usize.saturating_sub(word.len()) };
+    format!("{}  {}{:gap$}{told}\n", paint(DIM, &at), paint(style(&event.kind), word), "")
 }
 
 fn style(kind: &EventKind) -> Style {
