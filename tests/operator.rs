@@ -166,6 +166,29 @@ fn one_breaker_in_full() {
 }
 
 #[test]
+fn the_policy_says_where_it_comes_from() {
+    let sandbox = Sandbox::new();
+    let config = "[defaults]\ncooldown = \"90s\"\n\n[breaker.\"db*\"]\nprobes = 2\n";
+    sandbox.write("config.toml", config);
+    let words = ["--config", "config.toml", "run", "--name", "db", "--failures", "5", "--", "true"];
+    sandbox.run(&words).code(0);
+    let done = sandbox.run(&["--config", "config.toml", "status", "db"]);
+    let stdout = done.code(0).stdout();
+    let line = |key: &str| {
+        let line = stdout.lines().find(|line| line.split_whitespace().any(|word| word == key));
+        line.unwrap_or_default()
+            .split_whitespace()
+            .skip_while(|word| *word != key)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(line("failures"), "failures 5 # as the last run had it", "{}", done.all());
+    assert_eq!(line("max-cooldown"), "max-cooldown 1h # default");
+    assert_eq!(line("probes"), "probes 2 # config.toml:5");
+    assert!(stdout.contains("1m30s      # config.toml:2"), "{}", done.all());
+}
+
+#[test]
 fn sentences_say_what_would_happen_and_why() {
     let sandbox = eventful();
     let broken = sandbox.run(&["explain", "broken"]);

@@ -15,6 +15,7 @@ mod given;
 mod init;
 mod json;
 mod machine;
+mod manual;
 mod messages;
 mod metrics;
 mod operator;

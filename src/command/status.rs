@@ -2,9 +2,11 @@
 
 use super::{World, select, watch};
 use crate::cli::StatusArgs;
+use crate::config::policy;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::output::{self, print, show};
+use crate::render::detail::Setting;
 use crate::render::table::{self, Room};
 use crate::render::{Shown, detail, json};
 use crate::store::AnyStore;
@@ -57,9 +59,7 @@ fn text(args: &StatusArgs, store: &AnyStore, world: &World, room: Room) -> Resul
     let charset = world.charset();
     let text = match breakers.as_slice() {
         _ if args.json => json::status(&breakers, &place),
-        [shown] if in_detail => {
-            detail::detail(shown, &detail::settings(&shown.snapshot.breaker.policy), &place, charset)
-        }
+        [shown] if in_detail => detail::detail(shown, &settings(shown, world), &place, charset),
         [] if args.names.is_empty() && exit == Exit::Code(crate::exit::DONE) => {
             format!("no breakers in {place} yet\n")
         }
@@ -67,4 +67,23 @@ fn text(args: &StatusArgs, store: &AnyStore, world: &World, room: Room) -> Resul
         all => table::table(all, room, charset),
     };
     Ok((text, exit))
+}
+
+/// The policy of the last run, and where each value would come from today. One that the configuration would not give
+/// was a flag of that run, or has been changed since.
+fn settings(shown: &Shown, world: &World) -> Vec<Setting> {
+    let resolved = world.settings(&shown.name);
+    let configured = detail::settings(&policy(&resolved).unwrap_or_default());
+    let mut settings = detail::settings(&shown.snapshot.breaker.policy);
+    for (setting, configured) in settings.iter_mut().zip(configured) {
+        let origin = if setting.value != configured.value {
+            "as the last run had it".to_owned()
+        } else if let Some(origin) = resolved.origins.get(setting.key) {
+            format!("{}:{}", origin.path.display(), origin.line)
+        } else {
+            "default".to_owned()
+        };
+        setting.origin = Some(origin);
+    }
+    settings
 }
