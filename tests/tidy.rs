@@ -290,7 +290,7 @@ fn the_rules_notice_a_break() {
         ("breaker", "// crate::store is another room, \"std::fs\"\nfn f() { g(\"std::fs\") }"),
         ("breaker", "fn f() {}\n#[cfg(test)]\nmod tests {\nuse crate::store::Store;\n}"),
         ("supervise::escalate", "use crate::breaker::outcome::Ending;\nlibc::SIGTERM;"),
-        ("render::status", "use crate::store::{Snapshot, journal::Record};"),
+        ("render::status", "use crate::store::{Snapshot, journal::Entry};"),
         ("command::run::guard", "use super::super::World;\nuse crate::{cli::Cli, store};"),
     ] {
         assert_eq!(slips(room, text), Vec::<String>::new(), "{room} with {text:?}");
