@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_brk_global_optspecs
-    string join \n state-dir= config= color= h/help V/version
+    string join \n state-dir= config= store= store-password-file= color= h/help V/version
 end
 
 function __fish_brk_needs_command
@@ -26,6 +26,8 @@ end
 
 complete -c brk -n "__fish_brk_needs_command" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_needs_command" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_needs_command" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_needs_command" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_needs_command" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -83,6 +85,9 @@ complete -c brk -n "__fish_brk_using_subcommand run" -l observe -d 'Try a policy
 false\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l on-state-error -d 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]' -r -f -a "run\t''
 refuse\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-store-error -d 'Where a shared store cannot be used: go on with this host\'s own state, run unguarded, or refuse with 125 [default: local]' -r -f -a "local\t''
+run\t''
+refuse\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l report -d 'Write what became of the run to FILE, as one JSON object' -r -F
 complete -c brk -n "__fish_brk_using_subcommand run" -l retries -d 'Try again up to N times after a failure, until the breaker opens; BRK_ATTEMPT counts from 1' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l retry-delay -d 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]' -r
@@ -102,12 +107,16 @@ complete -c brk -n "__fish_brk_using_subcommand run" -l on-close -d 'Run CMD whe
 complete -c brk -n "__fish_brk_using_subcommand run" -l on-change -d 'Run CMD at every change of phase, as --on-open' -r -f -a "(__fish_complete_command)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand run" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand run" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand run" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c brk -n "__fish_brk_using_subcommand check" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand check" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand check" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand check" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand check" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -117,6 +126,8 @@ complete -c brk -n "__fish_brk_using_subcommand check" -s h -l help -d 'Print he
 complete -c brk -n "__fish_brk_using_subcommand status" -l watch -d 'Show it again and again, until q or Ctrl-C [default: every 2s]' -r
 complete -c brk -n "__fish_brk_using_subcommand status" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand status" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand status" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand status" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand status" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -128,6 +139,8 @@ complete -c brk -n "__fish_brk_using_subcommand history" -l since -d 'Only what 
 complete -c brk -n "__fish_brk_using_subcommand history" -l svg -d 'Write phases and outcomes over time into FILE, as a picture' -r -F
 complete -c brk -n "__fish_brk_using_subcommand history" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand history" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand history" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand history" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand history" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -137,6 +150,8 @@ complete -c brk -n "__fish_brk_using_subcommand history" -l timeline -d 'Draw ph
 complete -c brk -n "__fish_brk_using_subcommand history" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand explain" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand explain" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand explain" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand explain" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand explain" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -145,12 +160,16 @@ complete -c brk -n "__fish_brk_using_subcommand explain" -s h -l help -d 'Print 
 complete -c brk -n "__fish_brk_using_subcommand metrics" -s o -l output -d 'Replace FILE atomically, with the mode that the umask gives, instead of printing' -r -F
 complete -c brk -n "__fish_brk_using_subcommand metrics" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand metrics" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand metrics" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand metrics" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand metrics" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c brk -n "__fish_brk_using_subcommand metrics" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand reset" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand reset" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand reset" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand reset" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand reset" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -161,6 +180,8 @@ complete -c brk -n "__fish_brk_using_subcommand trip" -l for -d 'For how long [d
 complete -c brk -n "__fish_brk_using_subcommand trip" -l reason -d 'Why, for those who ask later' -r
 complete -c brk -n "__fish_brk_using_subcommand trip" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand trip" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand trip" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand trip" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand trip" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -170,6 +191,8 @@ complete -c brk -n "__fish_brk_using_subcommand hold" -l for -d 'End the overrid
 complete -c brk -n "__fish_brk_using_subcommand hold" -l reason -d 'Why, for those who ask later' -r
 complete -c brk -n "__fish_brk_using_subcommand hold" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand hold" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand hold" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand hold" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand hold" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -177,6 +200,8 @@ complete -c brk -n "__fish_brk_using_subcommand hold" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand hold" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand release" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand release" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand release" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand release" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand release" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -184,6 +209,8 @@ complete -c brk -n "__fish_brk_using_subcommand release" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand release" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand forget" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand forget" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand forget" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand forget" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand forget" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -191,6 +218,8 @@ complete -c brk -n "__fish_brk_using_subcommand forget" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand forget" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand config" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand config" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand config" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand config" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand config" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -198,6 +227,8 @@ complete -c brk -n "__fish_brk_using_subcommand config" -l check -d 'Only read a
 complete -c brk -n "__fish_brk_using_subcommand config" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand profiles" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand profiles" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand profiles" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand profiles" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand profiles" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -206,12 +237,16 @@ complete -c brk -n "__fish_brk_using_subcommand profiles" -l names -d 'Print onl
 complete -c brk -n "__fish_brk_using_subcommand profiles" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand completions" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand completions" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand completions" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand completions" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand completions" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c brk -n "__fish_brk_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand man" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand man" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand man" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand man" -l store-password-file -d 'The file that holds the password of that store' -r -F
 complete -c brk -n "__fish_brk_using_subcommand man" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"

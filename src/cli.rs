@@ -15,7 +15,7 @@ use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 
 use crate::name::Name;
 
-pub use settings::{FallbackOn, OnStateError, Settings, Show, Wait};
+pub use settings::{FallbackOn, OnStateError, OnStoreError, Settings, Show, Wait};
 pub use verbs::{
     CheckArgs, CompletionsArgs, ConfigArgs, ExplainArgs, ForgetArgs, HistoryArgs, HoldArgs, HoldState,
     ManArgs, MetricsArgs, ProfilesArgs, ReleaseArgs, ResetArgs, StatusArgs, TripArgs,
@@ -53,6 +53,14 @@ pub struct Global {
     /// The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Global options")]
     pub config: Option<PathBuf>,
+
+    /// One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '' for this host's own files [default: BRK_STORE]
+    #[arg(long, global = true, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Global options")]
+    pub store: Option<String>,
+
+    /// The file that holds the password of that store
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Global options")]
+    pub store_password_file: Option<PathBuf>,
 
     /// When to use colour; auto asks whether it is a terminal, and NO_COLOR
     #[arg(

@@ -50,13 +50,14 @@ impl Capture {
         Ok(Capture { file })
     }
 
-    /// All of it, on standard output.
-    pub fn show(mut self) -> Result<(), Error> {
+    /// All of it, on standard output. Gives how many bytes that were.
+    pub fn show(mut self) -> Result<u64, Error> {
         let copied = self.file.rewind().and_then(|()| io::copy(&mut self.file, &mut io::stdout().lock()));
         match copied {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            // Nobody reads any more; there was something to read.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(1),
             Err(source) => Err(Error::System { doing: "show the command's output".to_owned(), source }),
-            Ok(_) => Ok(()),
+            Ok(count) => Ok(count),
         }
     }
 }

@@ -33,7 +33,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ),
     ("error", &["name", "store", "supervise"]),
     ("output", &["breaker", "error"]),
-    ("env", &["breaker", "store"]),
+    ("env", &["breaker", "store", "supervise"]),
     ("hook", &["breaker", "error", "name", "output", "render", "signal", "store", "supervise"]),
     ("cli", &["breaker", "error", "exit", "name", "output", "profile", "signal", "store"]),
     ("config", &["*"]),

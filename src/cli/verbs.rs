@@ -72,7 +72,7 @@ pub struct HistoryArgs {
     pub name: Name,
 
     /// Only the last N events [default: all; with --follow, 10]
-    #[arg(short = 'n', long, value_name = "N", value_parser = parse::count)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = parse::count, allow_hyphen_values = true)]
     pub lines: Option<u32>,
 
     /// Only what is no older than this

@@ -25,8 +25,7 @@ pub fn run(args: &HistoryArgs, world: &World) -> Result<Exit, Error> {
     let store = world.store()?;
     let name = &args.name;
     let unknown = || Error::no_such(name);
-    let records = store.history(name)?.ok_or_else(unknown)?;
-    let mut entries: Vec<Entry> = records.into_iter().map(Entry::from).collect();
+    let mut entries = store.history(name)?.ok_or_else(unknown)?;
     // The present is needed for "since", and for the end of a picture.
     let snapshot = store.read(name)?.ok_or_else(unknown)?;
     if args.timeline || args.svg.is_some() {

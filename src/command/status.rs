@@ -9,8 +9,8 @@ use crate::output::{self, print, show};
 use crate::render::detail::Setting;
 use crate::render::table::{self, Room};
 use crate::render::{Shown, detail, json};
+use crate::store::AnyStore;
 use crate::store::Store;
-use crate::store::file::FileStore;
 
 pub fn run(args: &StatusArgs, world: &World) -> Result<Exit, Error> {
     let store = world.store()?;
@@ -37,13 +37,15 @@ fn room() -> Room {
     output::terminal().map_or(Room::Usual, |(columns, _)| Room::Exactly(columns))
 }
 
-fn text(args: &StatusArgs, store: &FileStore, world: &World, room: Room) -> Result<(String, Exit), Error> {
+fn text(args: &StatusArgs, store: &AnyStore, world: &World, room: Room) -> Result<(String, Exit), Error> {
     let selection = select::or_all(&args.names, store)?;
     // A part of the past that cannot be read is no reason not to show the present.
-    let recent = |store: &FileStore, shown: &mut Shown| {
+    let recent = |store: &AnyStore, shown: &mut Shown| {
         shown.recent = store.recent(&shown.name).unwrap_or_default();
     };
-    let slots = |store: &FileStore, shown: &mut Shown| shown.slots = store.slots(&shown.name);
+    let slots = |store: &AnyStore, shown: &mut Shown| {
+        shown.slots = store.files().map(|files| files.slots(&shown.name)).unwrap_or_default();
+    };
     let in_detail = args.names.len() == 1 && selection.names.len() == 1;
     let (breakers, exit) = match (args.json, in_detail) {
         (true, _) => select::read(store, selection, slots),
@@ -53,13 +55,13 @@ fn text(args: &StatusArgs, store: &FileStore, world: &World, room: Room) -> Resu
             slots(store, shown);
         }),
     };
-    let place = format!("file:{}", store.dir().display());
+    let place = store.place();
     let charset = world.charset();
     let text = match breakers.as_slice() {
         _ if args.json => json::status(&breakers, &place),
         [shown] if in_detail => detail::detail(shown, &settings(shown, world), &place, charset),
         [] if args.names.is_empty() && exit == Exit::Code(crate::exit::DONE) => {
-            format!("no breakers in {} yet\n", store.dir().display())
+            format!("no breakers in {place} yet\n")
         }
         [] => String::new(),
         all => table::table(all, room, charset),

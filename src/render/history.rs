@@ -101,7 +101,12 @@ fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
             object.reason.clone_from(&hold.reason);
         }
         EventKind::Lost { .. } => object.probe = Some(true),
-        EventKind::HalfOpen | EventKind::Closed | EventKind::Reset | EventKind::Released => {}
+        EventKind::StoreLost { why } => object.reason = Some(why.clone()),
+        EventKind::HalfOpen
+        | EventKind::Closed
+        | EventKind::Reset
+        | EventKind::Released
+        | EventKind::StoreBack => {}
     }
     object
 }
@@ -122,6 +127,8 @@ pub fn word(kind: &EventKind) -> &'static str {
         EventKind::Tripped { .. } => "tripped",
         EventKind::Held { .. } => "held",
         EventKind::Released => "released",
+        EventKind::StoreLost { .. } => "store-lost",
+        EventKind::StoreBack => "store-back",
     }
 }
 
@@ -169,6 +176,8 @@ fn told(clock: &Clock, event: &Event) -> String {
                 hold.until.map(|until| format!(" for {}", words::wait(until.since(now)))).unwrap_or_default();
             format!("{}{until}{}", hold.hold.word(), because(&hold.reason))
         }
+        EventKind::StoreLost { why } => format!("{why}; what follows stays on this host"),
+        EventKind::StoreBack => "the shared store is used again".to_owned(),
         EventKind::HalfOpen | EventKind::Closed | EventKind::Reset | EventKind::Released => String::new(),
     }
 }

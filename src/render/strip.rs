@@ -34,7 +34,9 @@ impl Mark {
             | EventKind::Reset
             | EventKind::Tripped { .. }
             | EventKind::Held { .. }
-            | EventKind::Released => None,
+            | EventKind::Released
+            | EventKind::StoreLost { .. }
+            | EventKind::StoreBack => None,
         }
     }
 

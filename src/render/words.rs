@@ -40,6 +40,17 @@ pub fn opened_by(why: &OpenedBy) -> String {
     }
 }
 
+/// A change of phase: from this one to that of the breaker.
+pub fn change(from: &str, breaker: &Breaker, now: Timestamp) -> String {
+    let to = breaker.phase.word();
+    match (breaker.phase.opening(), breaker.phase.retry_at()) {
+        (Some(opening), Some(at)) => {
+            format!("{from} -> {to} after {}; next try in {}", opened_by(&opening.why), wait(at.since(now)))
+        }
+        _ => format!("{from} -> {to}"),
+    }
+}
+
 /// Why a run is refused and when to come back.
 pub fn refusal(breaker: &Breaker, refusal: &Refusal, now: Timestamp) -> String {
     let why = match refusal.why {

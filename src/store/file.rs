@@ -13,26 +13,18 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use fd_lock::{RwLock, RwLockWriteGuard};
+use fd_lock::RwLock;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::journal::{self, Entry, Newest, Record, Tail};
+use super::lock;
 use super::place::{self, Occupant, Place};
-use super::{LiveProbe, Machine, Slot, Snapshot, Store, StoreError, Unknown, Updated};
+use super::{LiveProbe, Machine, Origin, Slot, Snapshot, Store, StoreError, Unknown, Updated};
 use crate::breaker::time::{Clock, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
-
-/// How long to wait for the lock, in all.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
-
-/// The pause after the first attempt, about as long as the lock is held; each is twice as long as the one before, up
-/// to the longest.
-const LOCK_PAUSE: Duration = Duration::from_micros(50);
-const LONGEST_LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// How much of a journal's end holds what is recent, in bytes.
 const RECENT: u64 = 24 << 10;
@@ -62,8 +54,9 @@ impl FileStore {
         FileStore { dir, machine }
     }
 
-    pub fn dir(&self) -> &Path {
-        &self.dir
+    /// For people and machines.
+    pub fn place(&self) -> String {
+        format!("file:{}", self.dir.display())
     }
 
     /// Takes one of `count` places for runs at once; `None`: all are taken.
@@ -205,7 +198,7 @@ impl Store for FileStore {
         let mut warnings = Vec::new();
         let lock_path = files.path(".lock");
         let mut lock = RwLock::new(open(&lock_path, OFlags::RDWR | OFlags::CREATE)?);
-        let _guard = acquire(&mut lock, &lock_path)?;
+        let _guard = lock::acquire(&mut lock, &lock_path)?;
 
         let Some(journal) = self.open_journal(&files, unknown, &mut warnings)? else {
             return Ok(None);
@@ -231,7 +224,7 @@ impl Store for FileStore {
             self.write(&files, &journal, record)
                 .map_err(|source| StoreError::io("write to", &path, source))?;
         }
-        Ok(Some(Updated { breaker, clock, events, place, warnings }))
+        Ok(Some(Updated { breaker, clock, events, place, lease: None, warnings, origin: Origin::Files }))
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
@@ -262,13 +255,13 @@ impl Store for FileStore {
         Ok(Some(Snapshot { breaker: record.state, clock, alive }))
     }
 
-    fn history(&self, name: &Name) -> Result<Option<Vec<Record>>, StoreError> {
+    fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError> {
         let path = self.files(name).path(JOURNAL);
         let Some(file) = existing(open(&path, OFlags::RDONLY))? else {
             return Ok(None);
         };
         let records = journal::records(&file).map_err(|source| StoreError::io("read", &path, source))?;
-        Ok((!records.is_empty()).then_some(records))
+        Ok((!records.is_empty()).then(|| records.into_iter().map(Entry::from).collect()))
     }
 
     fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError> {
@@ -302,7 +295,7 @@ impl Store for FileStore {
         }
         let lock_path = files.path(".lock");
         let mut lock = RwLock::new(open(&lock_path, OFlags::RDWR | OFlags::CREATE)?);
-        let _guard = acquire(&mut lock, &lock_path)?;
+        let _guard = lock::acquire(&mut lock, &lock_path)?;
         // The journal last: until it is gone the breaker is there, and forgetting can be done again.
         for path in files.others()? {
             remove(&path)?;
@@ -429,22 +422,4 @@ fn remove(path: &Path) -> Result<(), StoreError> {
         }
         _ => Ok(()),
     }
-}
-
-fn acquire<'a>(lock: &'a mut RwLock<File>, path: &Path) -> Result<RwLockWriteGuard<'a, File>, StoreError> {
-    let mut pause = LOCK_PAUSE;
-    let mut waited = Duration::ZERO;
-    // Locked is locked: the guard is made once more below, for a loop cannot give away what it borrows each time.
-    while let Err(error) = lock.try_write().map(std::mem::forget) {
-        if error.kind() != io::ErrorKind::WouldBlock {
-            return Err(StoreError::io("lock", path, error));
-        }
-        if waited >= LOCK_PATIENCE {
-            return Err(StoreError::Busy { path: path.to_owned() });
-        }
-        std::thread::sleep(pause);
-        waited += pause;
-        pause = (pause * 2).min(LONGEST_LOCK_PAUSE);
-    }
-    lock.try_write().map_err(|error| StoreError::io("lock", path, error))
 }
