@@ -208,16 +208,17 @@ fn decode(line: &[u8]) -> Line {
     let Some(text) = line.strip_suffix(b"\n").map(<[u8]>::trim_ascii_end) else {
         return Line::Broken;
     };
-    let whole = text.len() > CHECKSUM_LEN && {
-        let (body, seal) = text.split_at(text.len() - CHECKSUM_LEN);
-        let sum = format!("{:08x}\"}}", crc32fast::hash(body));
-        seal.strip_prefix(CHECKSUM) == Some(sum.as_bytes())
-    };
-    if whole
-        && let Ok(record) = serde_json::from_slice::<Record>(text)
-        && record.v == VERSION
-    {
-        return Line::Whole(Box::new(record));
+    let seal = text.len().checked_sub(CHECKSUM_LEN).map(|at| text.split_at(at));
+    if let Some((body, seal)) = seal.filter(|(_, seal)| seal.starts_with(CHECKSUM)) {
+        if seal[CHECKSUM.len()..] != *format!("{:08x}\"}}", crc32fast::hash(body)).as_bytes() {
+            // Sealed, and not as it was written: what it says of its version is as doubtful as the rest.
+            return Line::Broken;
+        }
+        if let Ok(record) = serde_json::from_slice::<Record>(text)
+            && record.v == VERSION
+        {
+            return Line::Whole(Box::new(record));
+        }
     }
     match serde_json::from_slice::<Versioned>(text) {
         Ok(Versioned { v }) if v > VERSION => Line::Newer(v),
@@ -246,3 +247,6 @@ fn read_at(file: &File, start: u64, end: u64) -> io::Result<Vec<u8>> {
     bytes.truncate(filled);
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests;
