@@ -5,10 +5,12 @@
 )]
 
 mod around;
+mod clocks;
 mod config;
 mod contention;
 mod crash;
 mod faults;
+mod fuzz;
 mod generated;
 mod outage;
 mod process;
@@ -17,6 +19,7 @@ mod run;
 mod seeds;
 mod signals;
 mod state;
+mod storm;
 mod supervise;
 mod tidy;
 mod tty;
