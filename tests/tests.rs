@@ -1,15 +1,15 @@
 //! Everything that is seen from outside, in one binary: each test starts the real `brk`.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "tests stand outside of the rooms that may not read clocks or variables"
-)]
+#![expect(clippy::disallowed_methods, reason = "tests stand outside of the rooms that may not read clocks or variables")]
 
 mod around;
+mod clocks;
 mod completions;
 mod config;
 mod contention;
 mod crash;
 mod cron;
+mod faults;
+mod fuzz;
 mod generated;
 mod given;
 mod init;
@@ -30,6 +30,7 @@ mod signals;
 mod state;
 mod store_address;
 mod store_trouble;
+mod storm;
 mod supervise;
 mod tidy;
 mod tools;
