@@ -23,6 +23,9 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         'brk' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
@@ -31,6 +34,8 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Say whether a run would be admitted now: exit 0 yes, 75 no')
             [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'Show all breakers, or some in detail')
             [CompletionResult]::new('history', 'history', [CompletionResultType]::ParameterValue, 'Show what happened to a breaker, newest last')
+            [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Say in sentences what would happen to a run now, and why')
+            [CompletionResult]::new('metrics', 'metrics', [CompletionResultType]::ParameterValue, 'Print metrics in the OpenMetrics text format')
             [CompletionResult]::new('reset', 'reset', [CompletionResultType]::ParameterValue, 'Close breakers and clear their counters; the history stays')
             [CompletionResult]::new('trip', 'trip', [CompletionResultType]::ParameterValue, 'Open a breaker now')
             [CompletionResult]::new('hold', 'hold', [CompletionResultType]::ParameterValue, 'Refuse every run, or admit every run, until released')
@@ -79,6 +84,7 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('--refused-exit', '--refused-exit', [CompletionResultType]::ParameterName, 'The exit code of a refusal [default: 75]')
             [CompletionResult]::new('--observe', '--observe', [CompletionResultType]::ParameterName, 'Try a policy out: count what would be refused, and run it all the same')
             [CompletionResult]::new('--on-state-error', '--on-state-error', [CompletionResultType]::ParameterName, 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]')
+            [CompletionResult]::new('--on-store-error', '--on-store-error', [CompletionResultType]::ParameterName, 'Where a shared store cannot be used: go on with this host''s own state, run unguarded, or refuse with 125 [default: local]')
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'Write what became of the run to FILE, as one JSON object')
             [CompletionResult]::new('--retries', '--retries', [CompletionResultType]::ParameterName, 'Try again up to N times after a failure, until the breaker opens; BRK_ATTEMPT counts from 1')
             [CompletionResult]::new('--retry-delay', '--retry-delay', [CompletionResultType]::ParameterName, 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]')
@@ -94,6 +100,9 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('--on-change', '--on-change', [CompletionResultType]::ParameterName, 'Run CMD at every change of phase, as --on-open')
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -101,27 +110,66 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         'brk;check' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print nothing')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print nothing')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'brk;status' {
+            [CompletionResult]::new('--watch', '--watch', [CompletionResultType]::ParameterName, 'Show it again and again, until q or Ctrl-C [default: every 2s]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
+            [CompletionResult]::new('--names', '--names', [CompletionResultType]::ParameterName, 'Print only the names, one a line')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'brk;history' {
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only the last N events [default: all; with --follow, 10]')
+            [CompletionResult]::new('--lines', '--lines', [CompletionResultType]::ParameterName, 'Only the last N events [default: all; with --follow, 10]')
+            [CompletionResult]::new('--since', '--since', [CompletionResultType]::ParameterName, 'Only what is no older than this')
+            [CompletionResult]::new('--svg', '--svg', [CompletionResultType]::ParameterName, 'Write phases and outcomes over time into FILE, as a picture')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON Lines')
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Go on with what happens from now on, until Ctrl-C')
+            [CompletionResult]::new('--follow', '--follow', [CompletionResultType]::ParameterName, 'Go on with what happens from now on, until Ctrl-C')
+            [CompletionResult]::new('--timeline', '--timeline', [CompletionResultType]::ParameterName, 'Draw phases and outcomes over time in place of the events')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
-        'brk;status' {
+        'brk;explain' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
-        'brk;history' {
-            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only the last N events')
-            [CompletionResult]::new('--lines', '--lines', [CompletionResultType]::ParameterName, 'Only the last N events')
-            [CompletionResult]::new('--since', '--since', [CompletionResultType]::ParameterName, 'Only what is no older than this')
+        'brk;metrics' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Replace FILE atomically, with the mode that the umask gives, instead of printing')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Replace FILE atomically, with the mode that the umask gives, instead of printing')
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
-            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON Lines')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -129,7 +177,11 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         'brk;reset' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'All breakers')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -139,6 +191,10 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Why, for those who ask later')
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -148,6 +204,10 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Why, for those who ask later')
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -155,6 +215,10 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         'brk;release' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -162,6 +226,10 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         'brk;forget' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -169,6 +237,9 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         'brk;config' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
             [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Only read all files and all sections; exit 2 where something is wrong')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
@@ -177,6 +248,11 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         'brk;profiles' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
+            [CompletionResult]::new('--names', '--names', [CompletionResultType]::ParameterName, 'Print only the names, one a line')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -184,6 +260,9 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         'brk;completions' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -191,6 +270,9 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         'brk;man' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
+            [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -200,6 +282,8 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Say whether a run would be admitted now: exit 0 yes, 75 no')
             [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'Show all breakers, or some in detail')
             [CompletionResult]::new('history', 'history', [CompletionResultType]::ParameterValue, 'Show what happened to a breaker, newest last')
+            [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Say in sentences what would happen to a run now, and why')
+            [CompletionResult]::new('metrics', 'metrics', [CompletionResultType]::ParameterValue, 'Print metrics in the OpenMetrics text format')
             [CompletionResult]::new('reset', 'reset', [CompletionResultType]::ParameterValue, 'Close breakers and clear their counters; the history stays')
             [CompletionResult]::new('trip', 'trip', [CompletionResultType]::ParameterValue, 'Open a breaker now')
             [CompletionResult]::new('hold', 'hold', [CompletionResultType]::ParameterValue, 'Refuse every run, or admit every run, until released')
@@ -222,6 +306,12 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             break
         }
         'brk;help;history' {
+            break
+        }
+        'brk;help;explain' {
+            break
+        }
+        'brk;help;metrics' {
             break
         }
         'brk;help;reset' {

@@ -20,6 +20,9 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'
@@ -28,6 +31,8 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand check 'Say whether a run would be admitted now: exit 0 yes, 75 no'
             cand status 'Show all breakers, or some in detail'
             cand history 'Show what happened to a breaker, newest last'
+            cand explain 'Say in sentences what would happen to a run now, and why'
+            cand metrics 'Print metrics in the OpenMetrics text format'
             cand reset 'Close breakers and clear their counters; the history stays'
             cand trip 'Open a breaker now'
             cand hold 'Refuse every run, or admit every run, until released'
@@ -75,6 +80,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --refused-exit 'The exit code of a refusal [default: 75]'
             cand --observe 'Try a policy out: count what would be refused, and run it all the same'
             cand --on-state-error 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]'
+            cand --on-store-error 'Where a shared store cannot be used: go on with this host''s own state, run unguarded, or refuse with 125 [default: local]'
             cand --report 'Write what became of the run to FILE, as one JSON object'
             cand --retries 'Try again up to N times after a failure, until the breaker opens; BRK_ATTEMPT counts from 1'
             cand --retry-delay 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]'
@@ -90,38 +96,82 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --on-change 'Run CMD at every change of phase, as --on-open'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
         &'brk;check'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -q 'Print nothing'
             cand --quiet 'Print nothing'
+            cand --json 'Print JSON'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'brk;status'= {
+            cand --watch 'Show it again and again, until q or Ctrl-C [default: every 2s]'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON'
+            cand --names 'Print only the names, one a line'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'brk;history'= {
+            cand -n 'Only the last N events [default: all; with --follow, 10]'
+            cand --lines 'Only the last N events [default: all; with --follow, 10]'
+            cand --since 'Only what is no older than this'
+            cand --svg 'Write phases and outcomes over time into FILE, as a picture'
+            cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
+            cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON Lines'
+            cand -f 'Go on with what happens from now on, until Ctrl-C'
+            cand --follow 'Go on with what happens from now on, until Ctrl-C'
+            cand --timeline 'Draw phases and outcomes over time in place of the events'
             cand -h 'Print help'
             cand --help 'Print help'
         }
-        &'brk;status'= {
+        &'brk;explain'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --json 'Print JSON'
             cand -h 'Print help'
             cand --help 'Print help'
         }
-        &'brk;history'= {
-            cand -n 'Only the last N events'
-            cand --lines 'Only the last N events'
-            cand --since 'Only what is no older than this'
+        &'brk;metrics'= {
+            cand -o 'Replace FILE atomically, with the mode that the umask gives, instead of printing'
+            cand --output 'Replace FILE atomically, with the mode that the umask gives, instead of printing'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
-            cand --json 'Print JSON Lines'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;reset'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --all 'All breakers'
+            cand --json 'Print JSON'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -130,6 +180,10 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --reason 'Why, for those who ask later'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -138,24 +192,39 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --reason 'Why, for those who ask later'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;release'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;forget'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;config'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --check 'Only read all files and all sections; exit 2 where something is wrong'
             cand -h 'Print help'
             cand --help 'Print help'
@@ -163,18 +232,29 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk;profiles'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
+            cand --json 'Print JSON'
+            cand --names 'Print only the names, one a line'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;completions'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help'
             cand --help 'Print help'
         }
         &'brk;man'= {
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
+            cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
+            cand --store-password-file 'The file that holds the password of that store'
+            cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -183,6 +263,8 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand check 'Say whether a run would be admitted now: exit 0 yes, 75 no'
             cand status 'Show all breakers, or some in detail'
             cand history 'Show what happened to a breaker, newest last'
+            cand explain 'Say in sentences what would happen to a run now, and why'
+            cand metrics 'Print metrics in the OpenMetrics text format'
             cand reset 'Close breakers and clear their counters; the history stays'
             cand trip 'Open a breaker now'
             cand hold 'Refuse every run, or admit every run, until released'
@@ -201,6 +283,10 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk;help;status'= {
         }
         &'brk;help;history'= {
+        }
+        &'brk;help;explain'= {
+        }
+        &'brk;help;metrics'= {
         }
         &'brk;help;reset'= {
         }

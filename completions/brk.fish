@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_brk_global_optspecs
-    string join \n state-dir= config= h/help V/version
+    string join \n state-dir= config= store= store-password-file= color= h/help V/version
 end
 
 function __fish_brk_needs_command
@@ -26,12 +26,19 @@ end
 
 complete -c brk -n "__fish_brk_needs_command" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_needs_command" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_needs_command" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_needs_command" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_needs_command" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c brk -n "__fish_brk_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c brk -n "__fish_brk_needs_command" -s V -l version -d 'Print version'
 complete -c brk -n "__fish_brk_needs_command" -f -a "run" -d 'Run a command if its breaker admits it'
 complete -c brk -n "__fish_brk_needs_command" -f -a "check" -d 'Say whether a run would be admitted now: exit 0 yes, 75 no'
 complete -c brk -n "__fish_brk_needs_command" -f -a "status" -d 'Show all breakers, or some in detail'
 complete -c brk -n "__fish_brk_needs_command" -f -a "history" -d 'Show what happened to a breaker, newest last'
+complete -c brk -n "__fish_brk_needs_command" -f -a "explain" -d 'Say in sentences what would happen to a run now, and why'
+complete -c brk -n "__fish_brk_needs_command" -f -a "metrics" -d 'Print metrics in the OpenMetrics text format'
 complete -c brk -n "__fish_brk_needs_command" -f -a "reset" -d 'Close breakers and clear their counters; the history stays'
 complete -c brk -n "__fish_brk_needs_command" -f -a "trip" -d 'Open a breaker now'
 complete -c brk -n "__fish_brk_needs_command" -f -a "hold" -d 'Refuse every run, or admit every run, until released'
@@ -42,7 +49,7 @@ complete -c brk -n "__fish_brk_needs_command" -f -a "profiles" -d 'Show the buil
 complete -c brk -n "__fish_brk_needs_command" -f -a "completions" -d 'Print a completion script'
 complete -c brk -n "__fish_brk_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
 complete -c brk -n "__fish_brk_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c brk -n "__fish_brk_using_subcommand run" -l name -d 'The name of what the command depends on; runs with the same name share a breaker' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l name -d 'The name of what the command depends on; runs with the same name share a breaker' -x -a "(__brk_list status --names)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l failures -d 'Open after N failures in a row; 0 switches the rule off [default: 3, or off where a rate is given]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l failure-rate -d 'Open when this share of the window failed: 50% or 0.5' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l slow-rate -d 'Open when this share of the window was slow' -r
@@ -60,7 +67,7 @@ complete -c brk -n "__fish_brk_using_subcommand run" -l probe-successes -d 'How 
 complete -c brk -n "__fish_brk_using_subcommand run" -l probe-failures -d 'How many failed probes open it again [default: 1]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l probe -d 'A cheap check, run by \'sh -c\' as the probe in the command\'s place' -r -f -a "(__fish_complete_command)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l probe-timeout -d 'How long the cheap check may take; 0 is no limit [default: 30s]' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l profile -d 'The exit codes of a known program (\'brk profiles\' lists them)' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l profile -d 'The exit codes of a known program (\'brk profiles\' lists them)' -x -a "(__brk_list profiles --names)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l success-on -d 'Endings that are successes: codes, ranges, signals, timeout, not-started (0,100-110,SIGPIPE)' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l fail-on -d 'Endings that are failures' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l ignore-on -d 'Endings that say nothing about what the command depends on' -r
@@ -77,6 +84,9 @@ complete -c brk -n "__fish_brk_using_subcommand run" -l refused-exit -d 'The exi
 complete -c brk -n "__fish_brk_using_subcommand run" -l observe -d 'Try a policy out: count what would be refused, and run it all the same' -r -f -a "true\t''
 false\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l on-state-error -d 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]' -r -f -a "run\t''
+refuse\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-store-error -d 'Where a shared store cannot be used: go on with this host\'s own state, run unguarded, or refuse with 125 [default: local]' -r -f -a "local\t''
+run\t''
 refuse\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l report -d 'Write what became of the run to FILE, as one JSON object' -r -F
 complete -c brk -n "__fish_brk_using_subcommand run" -l retries -d 'Try again up to N times after a failure, until the breaker opens; BRK_ATTEMPT counts from 1' -r
@@ -97,65 +107,189 @@ complete -c brk -n "__fish_brk_using_subcommand run" -l on-close -d 'Run CMD whe
 complete -c brk -n "__fish_brk_using_subcommand run" -l on-change -d 'Run CMD at every change of phase, as --on-open' -r -f -a "(__fish_complete_command)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand run" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand run" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand run" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c brk -n "__fish_brk_using_subcommand check" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand check" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand check" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand check" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand check" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c brk -n "__fish_brk_using_subcommand check" -s q -l quiet -d 'Print nothing'
-complete -c brk -n "__fish_brk_using_subcommand check" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand check" -l json -d 'Print JSON'
+complete -c brk -n "__fish_brk_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c brk -n "__fish_brk_using_subcommand status" -l watch -d 'Show it again and again, until q or Ctrl-C [default: every 2s]' -r
 complete -c brk -n "__fish_brk_using_subcommand status" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand status" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand status" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand status" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand status" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c brk -n "__fish_brk_using_subcommand status" -l json -d 'Print JSON'
-complete -c brk -n "__fish_brk_using_subcommand status" -s h -l help -d 'Print help'
-complete -c brk -n "__fish_brk_using_subcommand history" -s n -l lines -d 'Only the last N events' -r
+complete -c brk -n "__fish_brk_using_subcommand status" -l names -d 'Print only the names, one a line'
+complete -c brk -n "__fish_brk_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c brk -n "__fish_brk_using_subcommand history" -s n -l lines -d 'Only the last N events [default: all; with --follow, 10]' -r
 complete -c brk -n "__fish_brk_using_subcommand history" -l since -d 'Only what is no older than this' -r
+complete -c brk -n "__fish_brk_using_subcommand history" -l svg -d 'Write phases and outcomes over time into FILE, as a picture' -r -F
 complete -c brk -n "__fish_brk_using_subcommand history" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand history" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand history" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand history" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand history" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c brk -n "__fish_brk_using_subcommand history" -l json -d 'Print JSON Lines'
+complete -c brk -n "__fish_brk_using_subcommand history" -s f -l follow -d 'Go on with what happens from now on, until Ctrl-C'
+complete -c brk -n "__fish_brk_using_subcommand history" -l timeline -d 'Draw phases and outcomes over time in place of the events'
 complete -c brk -n "__fish_brk_using_subcommand history" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand explain" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand explain" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand explain" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand explain" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand explain" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c brk -n "__fish_brk_using_subcommand explain" -l json -d 'Print JSON'
+complete -c brk -n "__fish_brk_using_subcommand explain" -s h -l help -d 'Print help'
+complete -c brk -n "__fish_brk_using_subcommand metrics" -s o -l output -d 'Replace FILE atomically, with the mode that the umask gives, instead of printing' -r -F
+complete -c brk -n "__fish_brk_using_subcommand metrics" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
+complete -c brk -n "__fish_brk_using_subcommand metrics" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand metrics" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand metrics" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand metrics" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c brk -n "__fish_brk_using_subcommand metrics" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand reset" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand reset" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand reset" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand reset" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand reset" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c brk -n "__fish_brk_using_subcommand reset" -l all -d 'All breakers'
+complete -c brk -n "__fish_brk_using_subcommand reset" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand reset" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand trip" -l for -d 'For how long [default: the cooldown of its last run]' -r
 complete -c brk -n "__fish_brk_using_subcommand trip" -l reason -d 'Why, for those who ask later' -r
 complete -c brk -n "__fish_brk_using_subcommand trip" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand trip" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand trip" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand trip" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand trip" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c brk -n "__fish_brk_using_subcommand trip" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand trip" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand hold" -l for -d 'End the override by itself after this long' -r
 complete -c brk -n "__fish_brk_using_subcommand hold" -l reason -d 'Why, for those who ask later' -r
 complete -c brk -n "__fish_brk_using_subcommand hold" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand hold" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand hold" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand hold" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand hold" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c brk -n "__fish_brk_using_subcommand hold" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand hold" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand release" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand release" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand release" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand release" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand release" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c brk -n "__fish_brk_using_subcommand release" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand release" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand forget" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand forget" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand forget" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand forget" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand forget" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c brk -n "__fish_brk_using_subcommand forget" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand forget" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand config" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand config" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand config" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand config" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand config" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c brk -n "__fish_brk_using_subcommand config" -l check -d 'Only read all files and all sections; exit 2 where something is wrong'
 complete -c brk -n "__fish_brk_using_subcommand config" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand profiles" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand profiles" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand profiles" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand profiles" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand profiles" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c brk -n "__fish_brk_using_subcommand profiles" -l json -d 'Print JSON'
+complete -c brk -n "__fish_brk_using_subcommand profiles" -l names -d 'Print only the names, one a line'
 complete -c brk -n "__fish_brk_using_subcommand profiles" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand completions" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand completions" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand completions" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand completions" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand completions" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c brk -n "__fish_brk_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand man" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand man" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
+complete -c brk -n "__fish_brk_using_subcommand man" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
+complete -c brk -n "__fish_brk_using_subcommand man" -l store-password-file -d 'The file that holds the password of that store' -r -F
+complete -c brk -n "__fish_brk_using_subcommand man" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c brk -n "__fish_brk_using_subcommand man" -s h -l help -d 'Print help'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "run" -d 'Run a command if its breaker admits it'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "check" -d 'Say whether a run would be admitted now: exit 0 yes, 75 no'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "status" -d 'Show all breakers, or some in detail'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "history" -d 'Show what happened to a breaker, newest last'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "reset" -d 'Close breakers and clear their counters; the history stays'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "trip" -d 'Open a breaker now'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "hold" -d 'Refuse every run, or admit every run, until released'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "release" -d 'End an override'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "forget" -d 'Remove breakers and their history'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "config" -d 'Show the settings that a run would have, and where each comes from'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "profiles" -d 'Show the built-in exit-code profiles'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "completions" -d 'Print a completion script'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "man" -d 'Write the manual pages into a directory'
-complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history reset trip hold release forget config profiles completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "run" -d 'Run a command if its breaker admits it'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "check" -d 'Say whether a run would be admitted now: exit 0 yes, 75 no'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "status" -d 'Show all breakers, or some in detail'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "history" -d 'Show what happened to a breaker, newest last'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "explain" -d 'Say in sentences what would happen to a run now, and why'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "metrics" -d 'Print metrics in the OpenMetrics text format'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "reset" -d 'Close breakers and clear their counters; the history stays'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "trip" -d 'Open a breaker now'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "hold" -d 'Refuse every run, or admit every run, until released'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "release" -d 'End an override'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "forget" -d 'Remove breakers and their history'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "config" -d 'Show the settings that a run would have, and where each comes from'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "profiles" -d 'Show the built-in exit-code profiles'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "completions" -d 'Print a completion script'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c brk -n "__fish_brk_using_subcommand help; and not __fish_seen_subcommand_from run check status history explain metrics reset trip hold release forget config profiles completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+
+# The names of breakers and profiles, which only brk itself knows.
+function __brk_list
+    set -l cmd (commandline -opc)
+    set -l state
+    for index in (seq 2 (count $cmd))
+        switch $cmd[$index]
+            case --state-dir
+                test $index -lt (count $cmd); and set state --state-dir (string replace -r '^~/' "$HOME/" -- $cmd[(math $index + 1)])
+            case '--state-dir=*'
+                set state --state-dir (string replace -r '^--state-dir=' '' -- $cmd[$index] | string replace -r '^~/' "$HOME/")
+        end
+    end
+    $cmd[1] $state $argv 2>/dev/null
+end
+
+function __brk_has_operand
+    set -l words (commandline -opc | string match -v -- '-*')
+    test (count $words) -gt 2
+end
+
+complete -c brk -n "__fish_brk_using_subcommand check explain history metrics status reset trip release forget config" -f -a "(__brk_list status --names)"
+complete -c brk -n "__fish_brk_using_subcommand hold; and not __brk_has_operand" -f -a "(__brk_list status --names)"
+complete -c brk -n "__fish_brk_using_subcommand hold; and __brk_has_operand" -f -a "open closed"
+complete -c brk -n "__fish_brk_using_subcommand profiles" -f -a "(__brk_list profiles --names)"
+complete -c brk -n "__fish_brk_using_subcommand completions" -f -a "bash elvish fish powershell zsh"

@@ -14,6 +14,8 @@ mod hear;
 mod operator;
 pub mod outcome;
 pub mod policy;
+#[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "only a shared store casts a shadow"))]
+pub mod shadow;
 #[cfg(test)]
 mod tests;
 pub mod time;
@@ -25,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use event::{Event, EventKind, Hold, HoldAs, OpenedBy, RefusedBy};
 use outcome::{Ending, Outcome};
 use policy::Policy;
+use shadow::Shadow;
 use time::{Millis, Timestamp};
 use window::{Counts, Window};
 
@@ -65,6 +68,9 @@ pub struct Breaker {
     pub last_success: Option<Timestamp>,
     /// The policy of the last run.
     pub policy: Policy,
+    /// What it is to a shared breaker; absent where there never was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<Shadow>,
     /// What happened since the store last took the events away.
     #[serde(skip)]
     events: Vec<Event>,
@@ -103,6 +109,9 @@ pub struct Probe {
     pub deadline: Option<Timestamp>,
     /// The process id of its `brk`.
     pub pid: u32,
+    /// Its number among all probes that this breaker has had.
+    #[serde(default)]
+    pub serial: u64,
 }
 
 /// Lifetime counts. They never go down.
@@ -180,6 +189,7 @@ impl Breaker {
             last_launch: None,
             last_success: None,
             policy,
+            shadow: None,
             events: Vec::new(),
         }
     }
@@ -276,6 +286,7 @@ impl Breaker {
             since: now,
             deadline: visitor.lifetime.map(|lifetime| now.after(lifetime)),
             pid: visitor.pid,
+            serial: self.totals.probes,
         });
     }
 
@@ -286,7 +297,7 @@ impl Breaker {
     }
 
     fn permit(&self, kind: PermitKind) -> Permit {
-        Permit { id: self.id, generation: self.generation, kind }
+        Permit { id: self.id, generation: self.generation, kind, serial: self.totals.probes }
     }
 
     fn tell(&mut self, kind: EventKind) {

@@ -6,18 +6,20 @@
 pub mod parse;
 pub mod settings;
 pub mod usage;
+mod verbs;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use clap_complete::Shell;
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 
-use crate::breaker::time::Millis;
 use crate::name::Name;
-use crate::profile::Profile;
 
-pub use settings::{FallbackOn, OnStateError, Settings, Show, Wait};
+pub use settings::{FallbackOn, OnStateError, OnStoreError, Settings, Show, Wait};
+pub use verbs::{
+    CheckArgs, CompletionsArgs, ConfigArgs, ExplainArgs, ForgetArgs, HistoryArgs, HoldArgs, HoldState,
+    ManArgs, MetricsArgs, ProfilesArgs, ReleaseArgs, ResetArgs, StatusArgs, TripArgs,
+};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -51,6 +53,25 @@ pub struct Global {
     /// The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Global options")]
     pub config: Option<PathBuf>,
+
+    /// One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '' for this host's own files [default: BRK_STORE]
+    #[arg(long, global = true, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Global options")]
+    pub store: Option<String>,
+
+    /// The file that holds the password of that store
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Global options")]
+    pub store_password_file: Option<PathBuf>,
+
+    /// When to use colour; auto asks whether it is a terminal, and NO_COLOR
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value_t,
+        hide_default_value = true,
+        help_heading = "Global options"
+    )]
+    pub color: ColorChoice,
 }
 
 #[derive(Debug, Subcommand)]
@@ -59,6 +80,8 @@ pub enum Verb {
     Check(CheckArgs),
     Status(StatusArgs),
     History(HistoryArgs),
+    Explain(ExplainArgs),
+    Metrics(MetricsArgs),
     Reset(ResetArgs),
     Trip(TripArgs),
     Hold(HoldArgs),
@@ -112,154 +135,4 @@ pub struct RunArgs {
     /// The command and its arguments; the options of brk end here
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
-}
-
-/// Say whether a run would be admitted now: exit 0 yes, 75 no
-#[derive(Debug, Args)]
-pub struct CheckArgs {
-    /// The breaker; a name that is unknown would be admitted
-    #[arg(value_name = "NAME")]
-    pub name: Name,
-
-    /// Print nothing
-    #[arg(short, long)]
-    pub quiet: bool,
-}
-
-/// Show all breakers, or some in detail
-#[derive(Debug, Args)]
-pub struct StatusArgs {
-    /// Names, or patterns with * and ?
-    #[arg(value_name = "NAME|GLOB")]
-    pub names: Vec<String>,
-
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Show what happened to a breaker, newest last
-#[derive(Debug, Args)]
-pub struct HistoryArgs {
-    #[arg(value_name = "NAME")]
-    pub name: Name,
-
-    /// Only the last N events
-    #[arg(short = 'n', long, value_name = "N", value_parser = parse::count)]
-    pub lines: Option<u32>,
-
-    /// Only what is no older than this
-    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
-    pub since: Option<Millis>,
-
-    /// Print JSON Lines
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Close breakers and clear their counters; the history stays
-#[derive(Debug, Args)]
-pub struct ResetArgs {
-    /// Names, or patterns with * and ?
-    #[arg(value_name = "NAME|GLOB")]
-    pub names: Vec<String>,
-
-    /// All breakers
-    #[arg(long, conflicts_with = "names")]
-    pub all: bool,
-}
-
-/// Open a breaker now
-#[derive(Debug, Args)]
-pub struct TripArgs {
-    #[arg(value_name = "NAME")]
-    pub name: Name,
-
-    /// For how long [default: the cooldown of its last run]
-    #[arg(long = "for", value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
-    pub length: Option<Millis>,
-
-    /// Why, for those who ask later
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub reason: Option<String>,
-}
-
-/// Refuse every run, or admit every run, until released
-#[derive(Debug, Args)]
-pub struct HoldArgs {
-    #[arg(value_name = "NAME")]
-    pub name: Name,
-
-    /// open refuses, closed admits
-    #[arg(value_name = "open|closed", hide_possible_values = true)]
-    pub state: HoldState,
-
-    /// End the override by itself after this long
-    #[arg(long = "for", value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
-    pub length: Option<Millis>,
-
-    /// Why, for those who ask later
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub reason: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum HoldState {
-    Open,
-    Closed,
-}
-
-/// End an override
-#[derive(Debug, Args)]
-pub struct ReleaseArgs {
-    /// Names, or patterns with * and ?
-    #[arg(value_name = "NAME|GLOB", required = true)]
-    pub names: Vec<String>,
-}
-
-/// Remove breakers and their history
-#[derive(Debug, Args)]
-pub struct ForgetArgs {
-    /// Names, or patterns with * and ?
-    #[arg(value_name = "NAME|GLOB", required = true)]
-    pub names: Vec<String>,
-}
-
-/// Show the settings that a run would have, and where each comes from
-#[derive(Debug, Args)]
-pub struct ConfigArgs {
-    /// The breaker; without one, the settings of a name that no section speaks of
-    #[arg(value_name = "NAME")]
-    pub name: Option<Name>,
-
-    /// Only read all files and all sections; exit 2 where something is wrong
-    #[arg(long)]
-    pub check: bool,
-}
-
-/// Show the built-in exit-code profiles
-#[derive(Debug, Args)]
-pub struct ProfilesArgs {
-    /// The profile to show in full
-    #[arg(value_name = "NAME", value_parser = parse::profile)]
-    pub name: Option<&'static Profile>,
-}
-
-/// Print a completion script
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-      brk completions bash > ~/.local/share/bash-completion/completions/brk
-      brk completions zsh > ~/.zfunc/_brk
-      brk completions fish > ~/.config/fish/completions/brk.fish")]
-pub struct CompletionsArgs {
-    #[arg(value_name = "SHELL")]
-    pub shell: Shell,
-}
-
-/// Write the manual pages into a directory
-#[derive(Debug, Args)]
-pub struct ManArgs {
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub dir: PathBuf,
 }

@@ -4,6 +4,7 @@
 pub mod defaults;
 mod file;
 pub mod layers;
+pub mod store;
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -15,7 +16,7 @@ use crate::breaker::outcome::{Rules, Spec, Verdict};
 use crate::breaker::policy::{Contradiction, Draft, Policy};
 use crate::breaker::time::Millis;
 use crate::cli::parse::Specs;
-use crate::cli::{FallbackOn, OnStateError, Settings, Show, Wait};
+use crate::cli::{FallbackOn, OnStateError, OnStoreError, Settings, Show, Wait};
 use crate::error::Error;
 use crate::exit::{self, OnTimeout};
 use crate::hook::{self, Hooks};
@@ -34,6 +35,7 @@ pub struct Plan {
     pub refusal: Refusal,
     pub on_timeout: OnTimeout,
     pub on_state_error: OnStateError,
+    pub on_store_error: OnStoreError,
     pub report: Option<PathBuf>,
     pub retry: Retry,
     pub wait: Wait,
@@ -106,6 +108,7 @@ impl Plan {
                 _ => OnTimeout::Say124,
             },
             on_state_error: settings.on_state_error.unwrap_or(OnStateError::Run),
+            on_store_error: settings.on_store_error.unwrap_or(OnStoreError::Local),
             report: settings.report.clone(),
             retry: Retry {
                 times: settings.retries.unwrap_or(0),

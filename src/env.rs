@@ -8,6 +8,7 @@ use directories::BaseDirs;
 
 use crate::breaker::time::Reading;
 use crate::store::Machine;
+use crate::supervise::quiet_thread;
 
 /// What a command needs of the world around it.
 #[derive(Debug)]
@@ -15,14 +16,20 @@ pub struct Env {
     pub machine: Machine,
     state_dir: Option<PathBuf>,
     config: Option<PathBuf>,
+    store: Option<OsString>,
 }
+
+/// A variable's value that is no UTF-8.
+#[derive(Debug)]
+pub struct NotText;
 
 impl Env {
     pub fn read() -> Env {
         Env {
-            machine: Machine { clocks: read_clocks, random },
+            machine: Machine { clocks: read_clocks, random, thread: quiet_thread },
             state_dir: variable("BRK_STATE_DIR").map(PathBuf::from),
             config: variable("BRK_CONFIG").map(PathBuf::from),
+            store: variable("BRK_STORE"),
         }
     }
 
@@ -35,6 +42,11 @@ impl Env {
             .or_else(|| home().map(|home| home.join(".local/state/brk")))
     }
 
+    /// The URL of a shared store. It is not repeated where it is wrong: it may hold a password.
+    pub fn store(&self) -> Result<Option<String>, NotText> {
+        self.store.clone().map(OsString::into_string).transpose().map_err(|_| NotText)
+    }
+
     /// Where files without a name may be made.
     pub fn temporary_dir(&self) -> PathBuf {
         variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
@@ -43,6 +55,13 @@ impl Env {
     /// A random number from 0 to 1.
     pub fn dice(&self) -> f64 {
         (self.machine.random)() as f64 / u64::MAX as f64
+    }
+
+    /// Whether the locale's characters are those of Unicode.
+    pub fn has_unicode(&self) -> bool {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
+        let locale = locale.to_string_lossy().to_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
     }
 
     /// The configuration file that was named by hand.

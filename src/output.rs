@@ -1,6 +1,9 @@
 //! What is said: results on standard output, everything else on standard error. A stream that nobody can read is no
 //! reason to fail.
 
+mod replace;
+mod terminal;
+
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,10 +11,18 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// A line on standard error, as from `brk`.
+pub use replace::replace;
+pub use terminal::{show, terminal, wants_color};
+
+/// A line on standard error, as from `brk`. It stays one line, and moves no cursor, whatever it quotes.
 pub fn say(text: &str) {
+    let mut line = String::from("brk: ");
+    for char in text.chars() {
+        if char.is_control() { line.extend(char.escape_default()) } else { line.push(char) }
+    }
+    line.push('\n');
     // In one write, so that the lines of many processes do not mix. Where it fails there is nobody to tell.
-    let _ = io::stderr().lock().write_all(format!("brk: {text}\n").as_bytes());
+    let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// A result, as it stands, on standard output.
@@ -39,13 +50,14 @@ impl Capture {
         Ok(Capture { file })
     }
 
-    /// All of it, on standard output.
-    pub fn show(mut self) -> Result<(), Error> {
+    /// All of it, on standard output. Gives how many bytes that were.
+    pub fn show(mut self) -> Result<u64, Error> {
         let copied = self.file.rewind().and_then(|()| io::copy(&mut self.file, &mut io::stdout().lock()));
         match copied {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            // Nobody reads any more; there was something to read.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(1),
             Err(source) => Err(Error::System { doing: "show the command's output".to_owned(), source }),
-            Ok(_) => Ok(()),
+            Ok(count) => Ok(count),
         }
     }
 }

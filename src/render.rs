@@ -1,17 +1,45 @@
 //! Turns breakers and their histories into text. Nothing here prints.
 
+pub mod change;
+pub mod detail;
+pub mod explain;
 pub mod history;
-pub mod status;
+pub mod json;
+pub mod metrics;
+pub mod prospect;
+pub mod strip;
+pub mod style;
+pub mod svg;
+pub mod table;
+pub mod timeline;
 pub mod words;
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::breaker::time::{Clock, Timestamp};
+use crate::name::Name;
+use crate::store::journal::Entry;
+use crate::store::{Slot, Snapshot};
+
+/// A breaker, and what else there is to show of it.
+#[derive(Debug)]
+pub struct Shown {
+    pub name: Name,
+    pub snapshot: Snapshot,
+    /// The newest entries of its history, oldest first, where they were asked for.
+    pub recent: Vec<Entry>,
+    /// The places for runs at once that are taken.
+    pub slots: Vec<Slot>,
+}
 
 /// RFC 3339 in UTC with milliseconds.
 pub fn wall_time(clock: &Clock, at: Timestamp) -> String {
+    millis_time(clock.wall(at))
+}
+
+/// The same for milliseconds since 1970.
+pub fn millis_time(millis: u64) -> String {
     /// The last millisecond of the year 9999: what the format can say.
     const LAST: u64 = 253_402_300_799_999;
-    let since_epoch = Duration::from_millis(clock.wall(at).min(LAST));
-    humantime::format_rfc3339_millis(UNIX_EPOCH + since_epoch).to_string()
+    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(millis.min(LAST))).to_string()
 }

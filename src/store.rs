@@ -1,9 +1,15 @@
 //! Where breakers are remembered. A store gives mutual exclusion, memory and the time; what a run or an operator does
 //! to a breaker is the caller's, as a function that is handed in and may be called more than once.
 
+mod any;
 pub mod file;
 pub mod journal;
+mod lock;
 pub mod place;
+#[cfg(feature = "redis")]
+pub mod redis;
+#[cfg(feature = "redis")]
+pub mod shared;
 
 use std::fmt;
 use std::io;
@@ -16,8 +22,22 @@ use crate::breaker::time::{Clock, Reading, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
 
-use journal::Record;
-use place::Place;
+use journal::Entry;
+use place::{Holder, Place};
+
+pub use any::AnyStore;
+#[cfg(feature = "redis")]
+pub use redis::{address::Address, lease::Lease};
+
+/// Only a shared store gives leases.
+#[cfg(not(feature = "redis"))]
+#[derive(Debug)]
+pub enum Lease {}
+
+/// Never made: without the feature every URL is refused.
+#[cfg(not(feature = "redis"))]
+#[derive(Clone, Debug)]
+pub enum Address {}
 
 /// What a store needs of the machine that it runs on.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +45,8 @@ pub struct Machine {
     pub clocks: fn() -> Reading,
     /// Any number, every time another.
     pub random: fn() -> u64,
+    /// Starts a thread that no signal reaches, and lets it go.
+    pub thread: fn(Box<dyn FnOnce() + Send>) -> io::Result<()>,
 }
 
 /// What to do about a name without a breaker.
@@ -33,6 +55,15 @@ pub enum Unknown<'a> {
     /// Make one with this policy.
     Create(&'a Policy),
     Leave,
+}
+
+/// Which of the two has admitted a run, and hears its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// This host's own files.
+    Files,
+    /// What is configured: a shared store where there is one.
+    Configured,
 }
 
 /// What an update left behind.
@@ -44,8 +75,11 @@ pub struct Updated {
     pub events: Vec<Event>,
     /// The place of the probe that the update began, held until it is dropped.
     pub place: Option<Place>,
+    /// The same on a shared store, kept up until it is dropped.
+    pub lease: Option<Lease>,
     /// For standard error: what was amiss, and has been dealt with.
     pub warnings: Vec<String>,
+    pub origin: Origin,
 }
 
 /// A breaker as it can be read at one moment, without a lock.
@@ -63,6 +97,22 @@ pub struct LiveProbe {
     pub command_pid: Option<u32>,
     /// What is left of a probe whose `brk` is dead.
     pub survivors: Vec<u32>,
+}
+
+/// What of a shared store cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Server,
+    /// One breaker; there is no reason to doubt the others.
+    Breaker,
+}
+
+/// One of the places for runs at once that is taken.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    pub holder: Holder,
+    /// When it was taken, by the wall clock in milliseconds since 1970.
+    pub since: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -91,6 +141,16 @@ pub enum StoreError {
     Damaged {
         path: PathBuf,
     },
+    /// A shared store cannot be used.
+    Away {
+        /// Its address, without secrets.
+        store: String,
+        why: String,
+        part: Part,
+    },
+    Thread {
+        source: Arc<io::Error>,
+    },
 }
 
 pub trait Store {
@@ -106,7 +166,10 @@ pub trait Store {
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError>;
 
     /// What is kept of the past, oldest first.
-    fn history(&self, name: &Name) -> Result<Option<Vec<Record>>, StoreError>;
+    fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError>;
+
+    /// The newest of what is kept of the past, oldest first: a few dozen entries, at a cost that does not grow.
+    fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError>;
 
     /// All names, sorted.
     fn names(&self) -> Result<Vec<Name>, StoreError>;
@@ -134,6 +197,10 @@ impl Snapshot {
 impl StoreError {
     pub fn io(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
         StoreError::Io { doing, path: path.to_owned(), source: Arc::new(source) }
+    }
+
+    pub fn thread(source: io::Error) -> StoreError {
+        StoreError::Thread { source: Arc::new(source) }
     }
 }
 
@@ -170,6 +237,10 @@ impl fmt::Display for StoreError {
             StoreError::Damaged { path } => {
                 write!(f, "no record of {} can be read; the next run will set it aside", path.display())
             }
+            StoreError::Away { store, why, .. } => {
+                write!(f, "the shared store {store} cannot be used: {why}")
+            }
+            StoreError::Thread { source } => write!(f, "cannot start a thread: {source}"),
         }
     }
 }

@@ -28,7 +28,7 @@ use tree::{Member, Tree};
 use unix::{Caught, Forked, Pid, Source};
 
 pub use escalate::{Escalate, Leftovers, Limits};
-pub use unix::{die_of, release_signals};
+pub use unix::{die_of, quiet_thread, release_signals};
 
 /// What to start.
 pub struct Task<'a> {

@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::util::{Sandbox, until};
+use crate::util::{Sandbox, brk, until};
 
-/// `brk run` of a breaker that never opens, ready to be started.
+/// `brk run` of a breaker that never opens, ready to be started. In a session of its own, and so without a terminal,
+/// wherever the tests run.
 pub fn guarded(sandbox: &Sandbox, flags: &[&str], command: &[&str]) -> Command {
-    let mut brk = sandbox.brk();
-    brk.args(["run", "--name", "x", "--failures", "0"]).args(flags).arg("--").args(command);
-    brk
+    // Not being the leader of a group, it becomes `brk` under the same number.
+    let mut setsid = sandbox.command("setsid");
+    setsid.args([brk(), "run", "--name", "x", "--failures", "0"]).args(flags).arg("--").args(command);
+    setsid
 }
 
 /// The same with a shell script as the command.

@@ -207,6 +207,26 @@ fn the_recipes_are_command_lines_that_brk_accepts() {
 }
 
 #[test]
+fn the_commands_of_the_recipes_have_the_flags_that_are_shown() {
+    let mut seen = 0;
+    for line in blocks(&readme())
+        .iter()
+        .filter(|block| ["sh", "crontab"].contains(&block.word.as_str()))
+        .flat_map(|block| &block.lines)
+    {
+        let Some(at) = line.find("brk ").filter(|_| !line.contains("brk run ")) else { continue };
+        let verb = line[at..].split_whitespace().nth(1).expect("a command of brk");
+        let help = Sandbox::new().run(&[verb, "--help"]);
+        help.code(0);
+        for flag in line[at..].split_whitespace().filter(|word| word.starts_with("--")) {
+            help.prints(flag.trim_end_matches(','));
+            seen += 1;
+        }
+    }
+    assert!(seen > 5, "only {seen} flags");
+}
+
+#[test]
 fn the_configuration_is_one_that_brk_accepts() {
     let blocks: Vec<_> = blocks(&readme()).into_iter().filter(|block| block.word == "toml").collect();
     assert!(!blocks.is_empty(), "README.md shows no configuration");

@@ -57,6 +57,12 @@ pub enum EventKind {
         hold: Hold,
     },
     Released,
+    /// A shared store could not be used; what follows is this host's own.
+    StoreLost {
+        why: String,
+    },
+    /// The shared store is used again.
+    StoreBack,
 }
 
 /// The facts of a run that ended.

@@ -19,9 +19,11 @@ impl Breaker {
     ) -> Heard {
         // An override that ended by time meanwhile is for the next run to record: it must not make this one late.
         let probe = matches!(permit.kind, PermitKind::Probe(_));
-        if let PermitKind::Probe(place) = permit.kind {
-            self.probes.retain(|probe| (probe.place, probe.generation) != (place, permit.generation));
-        }
+        let listed = self.probes.len();
+        self.probes
+            .retain(|other| !probe || (other.serial, other.generation) != (permit.serial, permit.generation));
+        // A probe that was given up for lost has no place to speak from: another may have it by now.
+        let lost = probe && self.probes.len() == listed;
         let outcome = report.verdict.outcome();
         let slow = policy.is_slow(report.duration);
         let run = Run {
@@ -31,7 +33,7 @@ impl Breaker {
             slow,
             check: report.task == Task::Check,
         };
-        let late = permit.id != self.id || permit.generation != self.generation;
+        let late = permit.id != self.id || permit.generation != self.generation || lost;
         self.note(&report, late, now);
         if late {
             self.totals.late += 1;
@@ -137,7 +139,7 @@ impl Breaker {
         }
     }
 
-    fn close(&mut self, now: Timestamp) {
+    pub(super) fn close(&mut self, now: Timestamp) {
         self.change_phase(Phase::Closed, now);
         self.streak = 0;
         self.window.clear();

@@ -67,7 +67,7 @@ impl Breaker {
         }
     }
 
-    fn drop_hold(&mut self) {
+    pub(super) fn drop_hold(&mut self) {
         self.hold = None;
         self.generation += 1;
         self.tell(EventKind::Released);

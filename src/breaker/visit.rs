@@ -46,6 +46,8 @@ pub struct Permit {
     pub(super) id: u64,
     pub generation: u64,
     pub kind: PermitKind,
+    /// How many probes there had been: the number of this one, where it is one.
+    pub(super) serial: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

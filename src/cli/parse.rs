@@ -18,6 +18,15 @@ pub fn duration(text: &str) -> Result<Millis, String> {
     Ok(Millis(u64::try_from(nanos.div_ceil(1_000_000)).unwrap_or(u64::MAX)))
 }
 
+/// A duration that something is repeated after: not so short that nothing else would be done.
+pub fn interval(text: &str) -> Result<Millis, String> {
+    const SHORTEST: Millis = Millis(100);
+    match duration(text)? {
+        every if every >= SHORTEST => Ok(every),
+        _ => Err(format!("too short; write {SHORTEST} or more")),
+    }
+}
+
 pub fn rate(text: &str) -> Result<Rate, String> {
     let share = match text.strip_suffix('%') {
         Some(percent) => number(percent).map(|percent| percent / 100.0),

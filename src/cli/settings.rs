@@ -139,6 +139,10 @@ pub struct Settings {
     #[arg(long, value_name = "WHAT", help_heading = "Around the run")]
     pub on_state_error: Option<OnStateError>,
 
+    /// Where a shared store cannot be used: go on with this host's own state, run unguarded, or refuse with 125 [default: local]
+    #[arg(long, value_name = "WHAT", hide_possible_values = true, help_heading = "Around the run")]
+    pub on_store_error: Option<OnStoreError>,
+
     /// Write what became of the run to FILE, as one JSON object
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Around the run")]
     pub report: Option<PathBuf>,
@@ -225,6 +229,13 @@ pub enum Show {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnStateError {
+    Run,
+    Refuse,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnStoreError {
+    Local,
     Run,
     Refuse,
 }

@@ -79,7 +79,7 @@ fn verb(args: &[OsString]) -> Option<&str> {
     let mut words = args.iter().skip(1);
     while let Some(word) = words.next() {
         match word.to_str()? {
-            "--state-dir" | "--config" => {
+            "--state-dir" | "--config" | "--store" | "--store-password-file" | "--color" => {
                 words.next();
             }
             option if option.starts_with('-') => {}

@@ -1,42 +1,73 @@
 //! `brk check`: would a run be admitted now?
 
+use serde::Serialize;
+
 use super::World;
-use crate::breaker::{Admission, Mode, Task, Visitor};
+use crate::breaker::time::Millis;
+use crate::breaker::{Admission, PermitKind};
 use crate::cli::CheckArgs;
 use crate::error::Error;
 use crate::exit::{self, Exit};
+use crate::name::Name;
 use crate::output::print;
-use crate::render::words;
+use crate::render::{json, prospect, wall_time, words};
 use crate::store::Store;
+
+#[derive(Serialize)]
+struct Object<'a> {
+    version: u32,
+    name: &'a Name,
+    known: bool,
+    admitted: bool,
+    phase: &'static str,
+    probe: bool,
+    reason: Option<&'static str>,
+    retry_at: Option<String>,
+    retry_in_ms: Option<Millis>,
+}
 
 pub fn run(args: &CheckArgs, world: &World) -> Result<Exit, Error> {
     let name = &args.name;
-    let Some(snapshot) = world.store()?.read(name)? else {
-        say(args, &format!("{name}: closed; unknown so far\n"))?;
-        return Ok(Exit::Code(exit::DONE));
+    let mut object = Object {
+        version: 1,
+        name,
+        known: false,
+        admitted: true,
+        phase: "closed",
+        probe: false,
+        reason: None,
+        retry_at: None,
+        retry_in_ms: None,
     };
-    let mut breaker = snapshot.settled();
-    let now = snapshot.now();
-    let visitor = Visitor { mode: Mode::Enforce, pid: 0, lifetime: None, task: Task::Command };
-    let policy = breaker.policy.clone();
-    let found = breaker.phase.word();
-    match breaker.admit(&policy, &visitor, now) {
-        Admission::Granted(permit) => {
-            let role = match permit.kind {
-                crate::breaker::PermitKind::Probe(_) => "; a run would be a probe",
-                crate::breaker::PermitKind::Bystander => "; held closed, a run would be admitted",
-                crate::breaker::PermitKind::Normal => "",
-            };
-            say(args, &format!("{name}: {found}{role}\n"))?;
-            Ok(Exit::Code(exit::DONE))
-        }
-        Admission::Refused(refusal) => {
-            say(args, &format!("{name}: {}\n", words::refusal(&breaker, &refusal, now)))?;
-            Ok(Exit::Code(exit::REFUSED))
+    let mut text = format!("{name}: closed; unknown so far\n");
+    if let Some(snapshot) = world.store()?.read(name)? {
+        let now = snapshot.now();
+        object.known = true;
+        object.phase = snapshot.breaker.phase.word();
+        match prospect::admission(&snapshot) {
+            Admission::Granted(permit) => {
+                object.probe = matches!(permit.kind, PermitKind::Probe(_));
+                let role = match permit.kind {
+                    PermitKind::Probe(_) => "; a run would be a probe",
+                    PermitKind::Bystander => "; held closed, a run would be admitted",
+                    PermitKind::Normal => "",
+                };
+                text = format!("{name}: {}{role}\n", object.phase);
+            }
+            Admission::Refused(refusal) => {
+                object.admitted = false;
+                object.reason = Some(refusal.why.word());
+                object.retry_at = refusal.retry_at.map(|at| wall_time(&snapshot.clock, at));
+                object.retry_in_ms = refusal.retry_at.map(|at| at.since(now));
+                text = format!("{name}: {}\n", words::refusal(&snapshot.settled(), &refusal, now));
+            }
         }
     }
-}
-
-fn say(args: &CheckArgs, text: &str) -> Result<(), Error> {
-    if args.quiet { Ok(()) } else { print(text) }
+    let exit = Exit::Code(if object.admitted { exit::DONE } else { exit::REFUSED });
+    match (args.quiet, args.json) {
+        (true, _) => {}
+        (false, true) => print(&json::document(&object))?,
+        (false, false) => print(&text)?,
+    }
+    Ok(exit)
 }

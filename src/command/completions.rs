@@ -1,16 +1,78 @@
 //! `brk completions`: a script for a shell, which also offers the names of breakers.
+//!
+//! What the command line's own declarations give is generated; the names, which only the state knows, come from calling
+//! `brk status --names`, by what is added here for bash, zsh and fish.
 
 use clap::CommandFactory;
-use clap_complete::generate;
+use clap_complete::{Shell, generate};
 
 use crate::cli::{Cli, CompletionsArgs};
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::output::print;
 
+const BASH: &str = include_str!("completions/names.bash");
+const ZSH: &str = include_str!("completions/names.zsh");
+const FISH: &str = include_str!("completions/names.fish");
+
 pub fn run(args: &CompletionsArgs) -> Result<Exit, Error> {
     let mut script = Vec::new();
     generate(args.shell, &mut Cli::command(), "brk", &mut script);
-    print(&String::from_utf8_lossy(&script))?;
+    let script = String::from_utf8_lossy(&script);
+    let script = match args.shell {
+        Shell::Bash => bash(&script),
+        Shell::Zsh => zsh(&script),
+        Shell::Fish => fish(&script),
+        _ => script.into_owned(),
+    };
+    print(&script)?;
     Ok(Exit::Code(exit::DONE))
+}
+
+/// Registers the function that knows names in the place of the generated one, which it calls for all else.
+fn bash(script: &str) -> String {
+    let functions = script.split("\nif [[ \"${BASH_VERSINFO[0]}\" -eq 4").next().unwrap_or(script);
+    format!("{}\n{BASH}", functions.trim_end())
+}
+
+/// Lets names be completed where the generated script would offer files.
+fn zsh(script: &str) -> String {
+    const FILES: &str = ":_default' \\";
+    let is_name = |line: &str| {
+        ["':name -- ", "'::name -- ", "'*::names -- "].iter().any(|start| line.starts_with(start))
+            || line.ends_with(&format!(":NAME{FILES}"))
+    };
+    let is_profile =
+        |line: &str| line.starts_with("'::profile -- ") || line.ends_with(&format!(":PROFILE{FILES}"));
+    let mut named = String::with_capacity(script.len() + ZSH.len());
+    for line in script.lines() {
+        if line.starts_with("if [ \"$funcstack[1]\"") {
+            named.push_str(ZSH);
+        }
+        match line.strip_suffix(FILES) {
+            Some(start) if is_name(line) => named.push_str(&format!("{start}:_brk_names' \\")),
+            Some(start) if is_profile(line) => named.push_str(&format!("{start}:_brk_profiles' \\")),
+            _ => named.push_str(line),
+        }
+        named.push('\n');
+    }
+    named
+}
+
+fn fish(script: &str) -> String {
+    let mut named = String::with_capacity(script.len() + FISH.len());
+    for line in script.lines() {
+        let source = [(" -l name -d ", "status --names"), (" -l profile -d ", "profiles --names")]
+            .into_iter()
+            .find(|(option, _)| line.contains(option) && line.ends_with(" -r"));
+        match source {
+            Some((_, words)) => {
+                let start = line.trim_end_matches(" -r");
+                named.push_str(&format!("{start} -x -a \"(__brk_list {words})\""));
+            }
+            None => named.push_str(line),
+        }
+        named.push('\n');
+    }
+    named + FISH
 }

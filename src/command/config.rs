@@ -5,8 +5,8 @@ use clap::{Args, Command};
 use super::World;
 use crate::breaker::outcome::{Ending, Outcome};
 use crate::cli::{ConfigArgs, Settings};
-use crate::config::layers::Resolved;
-use crate::config::{Plan, defaults};
+use crate::config::layers::{Layers, Resolved};
+use crate::config::{Plan, defaults, store};
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::output::{print, say};
@@ -21,8 +21,17 @@ pub fn run(args: &ConfigArgs, world: &World) -> Result<Exit, Error> {
     }
     let resolved = layers.resolve(args.name.as_ref(), Settings::default())?;
     let plan = Plan::new(&resolved)?;
-    print(&listing(&resolved, &plan))?;
+    print(&(listing(&resolved, &plan) + &store(layers, world)?))?;
     Ok(Exit::Code(exit::DONE))
+}
+
+/// The same for the store, without its secrets.
+fn store(layers: &Layers, world: &World) -> Result<String, Error> {
+    let written = store::effective(layers, &world.global, world.env)?;
+    let url = written.url.map(|url| (store::URL, store::masked(&url.text), url.origin));
+    let file = written.password_file.map(|file| (store::PASSWORD_FILE, file.text, file.origin));
+    let lines = url.into_iter().chain(file);
+    Ok(lines.map(|(key, value, origin)| format!("{key} = {value:?}  # {origin}\n")).collect())
 }
 
 /// `key = value  # where from`, in the order of the flags.

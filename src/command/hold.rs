@@ -1,13 +1,13 @@
 //! `brk hold`: an operator's word stands above the machine.
 
 use super::World;
+use super::told::Told;
 use crate::breaker::event::{Hold, HoldAs};
 use crate::cli::{HoldArgs, HoldState};
 use crate::config::policy;
 use crate::error::Error;
 use crate::exit::{self, Exit};
-use crate::output::{print, say};
-use crate::render::words;
+use crate::render::change::{Change, Deed, Standing};
 use crate::store::{Store, Unknown};
 
 pub fn run(args: &HoldArgs, world: &World) -> Result<Exit, Error> {
@@ -18,17 +18,17 @@ pub fn run(args: &HoldArgs, world: &World) -> Result<Exit, Error> {
         HoldState::Open => HoldAs::Open,
         HoldState::Closed => HoldAs::Closed,
     };
+    let mut before = None;
     let updated = world.store()?.update(name, Unknown::Create(&policy), &mut |breaker, now| {
+        before = Some(Standing::of(breaker, now));
         let until = args.length.map(|length| now.after(length));
         breaker.hold(Hold { hold, until, reason: args.reason.clone() }, now);
     })?;
+    let mut told = Told::new(args.json);
     if let Some(updated) = updated {
-        updated.warnings.iter().for_each(|warning| say(&format!("{name}: {warning}")));
-        let until = args.length.map_or_else(
-            || "until 'brk release'".to_owned(),
-            |length| format!("for {}", words::wait(length)),
-        );
-        print(&format!("{name}: {}, {} {until}\n", updated.breaker.phase.word(), words::hold(hold)))?;
+        Told::warnings(name, &updated);
+        told.change(Change::new(name, Deed::Held, before, &updated, true))?;
     }
+    told.end()?;
     Ok(Exit::Code(exit::DONE))
 }

@@ -1,16 +1,188 @@
-//! `brk man`: the manual pages that are generated from the command line's own declarations.
+//! `brk man`: the manual pages that are generated from the command line's own declarations, a page a command.
 
-use clap::CommandFactory;
+use std::io;
+
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
 
 use crate::cli::{Cli, ManArgs};
 use crate::error::Error;
 use crate::exit::{self, Exit};
 
+/// The day of the last change to what the pages say; a page has to bear one.
+const DATE: &str = "2026-11-30";
+
+/// The longest line of a source that `mandoc -T lint` is content with.
+const LONGEST: usize = 78;
+
+const RUN_EXIT: &[(&str, &str)] = &[
+    ("the command's own", "The command exited. Where a signal killed it, brk dies of the same signal."),
+    ("124", "It timed out."),
+    ("75", "It was refused and not launched; --refused-exit sets another code."),
+    ("125", "brk itself failed, bad usage included; nothing was launched."),
+    ("126", "The command was found and could not be executed."),
+    ("127", "The command was not found."),
+];
+
+const CHECK_EXIT: &[(&str, &str)] = &[
+    ("0", "A run would be admitted."),
+    ("75", "A run would be refused."),
+    ("1", "The state cannot be read."),
+    ("2", "Bad usage."),
+];
+
+const OTHER_EXIT: &[(&str, &str)] =
+    &[("0", "Done."), ("1", "No such breaker, or not possible."), ("2", "Bad usage.")];
+
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("BRK_STATE_DIR", "Where breakers are remembered, where --state-dir does not say."),
+    ("BRK_CONFIG", "The only configuration file to read, where --config does not say."),
+    ("STATE_DIRECTORY", "The same as BRK_STATE_DIR, as systemd gives it to a unit with StateDirectory=."),
+    ("XDG_STATE_HOME", "Breakers are remembered in brk below it; by default it is ~/.local/state."),
+    ("NO_COLOR", "Where it is set, nothing is coloured unless --color=always asks for it."),
+];
+
+const FILES: &[(&str, &str)] = &[
+    ("/etc/brk/config.toml", "The configuration of the host; see brk-config(5)."),
+    ("~/.config/brk/config.toml", "The configuration of the user, which is stronger."),
+    ("~/.local/state/brk", "The breakers and their histories, a few files for each."),
+];
+
 pub fn run(args: &ManArgs) -> Result<Exit, Error> {
-    let doing = || format!("write manual pages into {}", args.dir.display());
-    std::fs::create_dir_all(&args.dir).map_err(|source| Error::System { doing: doing(), source })?;
-    let command = Cli::command().disable_help_subcommand(true);
-    clap_mangen::generate_to(command, &args.dir)
-        .map_err(|source| Error::System { doing: doing(), source })?;
+    let failed =
+        |source| Error::System { doing: format!("write manual pages into {}", args.dir.display()), source };
+    std::fs::create_dir_all(&args.dir).map_err(failed)?;
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    let names: Vec<String> = command.get_subcommands().map(page_name).collect();
+    for command in std::iter::once(&command).chain(command.get_subcommands()) {
+        let path = args.dir.join(format!("{}.1", page_name(command)));
+        let page = page(command, &names).map_err(failed)?;
+        std::fs::write(path, page).map_err(failed)?;
+    }
     Ok(Exit::Code(exit::DONE))
+}
+
+fn page_name(command: &Command) -> String {
+    command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned()
+}
+
+fn page(command: &Command, names: &[String]) -> io::Result<String> {
+    let name = page_name(command);
+    let man = Man::new(command.clone())
+        .title(name.to_uppercase())
+        .section("1")
+        .date(DATE)
+        .source(format!("brk {}", env!("CARGO_PKG_VERSION")))
+        .manual("User Commands");
+    let mut bytes = Vec::new();
+    man.render_title(&mut bytes)?;
+    man.render_name_section(&mut bytes)?;
+    synopsis(command, &mut bytes)?;
+    man.render_description_section(&mut bytes)?;
+    man.render_options_section(&mut bytes)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut bytes)?;
+    }
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    examples(&after, &mut text);
+    let exit = match name.as_str() {
+        "brk-run" => RUN_EXIT,
+        "brk-check" => CHECK_EXIT,
+        _ => OTHER_EXIT,
+    };
+    list("EXIT STATUS", exit, &mut text);
+    list("ENVIRONMENT", ENVIRONMENT, &mut text);
+    list("FILES", FILES, &mut text);
+    see_also(&name, names, &mut text);
+    Ok(tidy(&text))
+}
+
+fn synopsis(command: &Command, bytes: &mut Vec<u8>) -> io::Result<()> {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").replace('\n', " ");
+    io::Write::write_all(bytes, format!(".SH SYNOPSIS\n{}\n", escaped(&usage)).as_bytes())
+}
+
+/// What stands below the help of a command: indented lines are lines of a shell, the others are sentences.
+fn examples(after: &str, text: &mut String) {
+    let mut literal = false;
+    let lines = after.lines().filter(|line| !line.starts_with("Exit codes:") && !line.trim().is_empty());
+    for (index, line) in lines.enumerate() {
+        if index == 0 {
+            text.push_str(".SH EXAMPLES\n");
+        }
+        if line == "Examples:" {
+            continue;
+        }
+        let is_shell = line.trim_start().starts_with("brk ");
+        if is_shell != literal {
+            text.push_str(if is_shell { ".RS 4\n.nf\n" } else { ".fi\n.RE\n.PP\n" });
+            literal = is_shell;
+        }
+        text.push_str(&escaped(line.trim()));
+        text.push('\n');
+    }
+    if literal {
+        text.push_str(".fi\n.RE\n");
+    }
+}
+
+fn list(heading: &str, items: &[(&str, &str)], text: &mut String) {
+    text.push_str(&format!(".SH {heading}\n"));
+    for (term, meaning) in items {
+        text.push_str(&format!(".TP\n{}\n{}\n", escaped(term), escaped(meaning)));
+    }
+}
+
+fn see_also(name: &str, names: &[String], text: &mut String) {
+    let pages = std::iter::once("brk").chain(names.iter().map(String::as_str));
+    let others = pages.filter(|page| *page != name).map(|page| (page, 1));
+    let mut all: Vec<_> = others.chain([("brk-config", 5), ("brk-recipes", 7)]).collect();
+    all.sort_by_key(|(page, section)| (*section, *page));
+    let all: Vec<_> = all.iter().map(|(page, section)| format!("{}({section})", escaped(page))).collect();
+    text.push_str(&format!(".SH SEE ALSO\n{}\n", all.join(",\n")));
+}
+
+/// Text as roff takes it.
+fn escaped(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
+    if text.starts_with('.') { format!("\\&{text}") } else { text }
+}
+
+/// The same page, with lines that are not too long, and without what `mandoc` finds superfluous.
+fn tidy(text: &str) -> String {
+    let text = text.replace(".br\n\n.br\n", ".sp\n");
+    let mut tidy = String::with_capacity(text.len());
+    let mut literal = false;
+    for line in text.lines().map(str::trim_end) {
+        match line {
+            ".nf" => literal = true,
+            ".fi" => literal = false,
+            _ => {}
+        }
+        if literal || line.starts_with('.') {
+            tidy.push_str(line);
+        } else {
+            tidy.push_str(&wrapped(line));
+        }
+        tidy.push('\n');
+    }
+    tidy
+}
+
+fn wrapped(line: &str) -> String {
+    let mut wrapped = String::with_capacity(line.len() + 8);
+    let mut used = 0;
+    for (index, word) in line.split(' ').enumerate() {
+        // A word that starts with a point would be taken for a request at the start of a line.
+        let breaks = index > 0 && used + word.len() >= LONGEST && !word.starts_with(['.', '\'']);
+        if index > 0 {
+            wrapped.push(if breaks { '\n' } else { ' ' });
+        }
+        used = if breaks { word.len() } else { used + word.len() + 1 };
+        wrapped.push_str(word);
+    }
+    wrapped
 }

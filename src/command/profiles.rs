@@ -1,14 +1,46 @@
 //! `brk profiles`: what known programs mean by their exit codes.
 
+use serde::Serialize;
+
 use crate::breaker::outcome::Outcome;
 use crate::cli::ProfilesArgs;
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::output::print;
 use crate::profile::{self, Profile};
+use crate::render::json;
+
+#[derive(Serialize)]
+struct Document {
+    version: u32,
+    profiles: Vec<Object>,
+}
+
+#[derive(Serialize)]
+struct Object {
+    name: &'static str,
+    aliases: &'static [String],
+    success: &'static str,
+    failure: &'static str,
+    ignored: &'static str,
+    unlisted: &'static str,
+    source: &'static str,
+    tested_version: &'static str,
+    meaning: &'static str,
+}
 
 pub fn run(args: &ProfilesArgs) -> Result<Exit, Error> {
-    match args.name {
+    if args.only_names {
+        print(&profile::all().iter().map(|profile| format!("{}\n", profile.name)).collect::<String>())?;
+        return Ok(Exit::Code(exit::DONE));
+    }
+    if args.json {
+        let chosen = args.profile.map_or_else(profile::all, std::slice::from_ref);
+        let profiles = chosen.iter().map(object).collect();
+        print(&json::document(&Document { version: 1, profiles }))?;
+        return Ok(Exit::Code(exit::DONE));
+    }
+    match args.profile {
         Some(profile) => print(&in_full(profile))?,
         None => print(&profile::all().iter().map(in_short).collect::<Vec<_>>().join("\n"))?,
     }
@@ -38,4 +70,18 @@ fn in_full(profile: &Profile) -> String {
 
 fn word(outcome: Outcome) -> &'static str {
     outcome.word()
+}
+
+fn object(profile: &'static Profile) -> Object {
+    Object {
+        name: &profile.name,
+        aliases: &profile.aliases,
+        success: &profile.success.text,
+        failure: &profile.failure.text,
+        ignored: &profile.ignored.text,
+        unlisted: word(profile.unlisted),
+        source: &profile.source,
+        tested_version: &profile.version,
+        meaning: profile.meaning.trim_end(),
+    }
 }

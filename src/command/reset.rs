@@ -1,38 +1,54 @@
 //! `brk reset`: closed again, whatever was in the way.
 
-use super::{World, select};
+use super::World;
+use super::select::{self, Selection};
+use super::told::Told;
 use crate::cli::ResetArgs;
 use crate::error::Error;
 use crate::exit::{self, Exit};
-use crate::output::print;
+use crate::render::change::{Change, Deed, Standing};
 use crate::store::{Store, Unknown};
 
 pub fn run(args: &ResetArgs, world: &World) -> Result<Exit, Error> {
     let store = world.store()?;
-    let (names, exit) = if args.all {
-        (store.names()?, Exit::Code(exit::DONE))
+    let mut selection = if args.all {
+        Selection { names: store.names()?, exit: Exit::Code(exit::DONE) }
     } else if args.names.is_empty() {
-        let names: Vec<_> = store.names()?.iter().take(10).map(ToString::to_string).collect();
-        let known = if names.is_empty() {
-            "there is none yet".to_owned()
-        } else {
-            format!("there are {}", names.join(", "))
-        };
-        return Err(Error::Usage(format!("which breaker? name it, or give --all; {known}")));
+        return Err(Error::Usage(format!("which breaker? name it, or give --all; {}", candidates(&store)?)));
     } else {
-        let selection = select::matching(&args.names, &store)?;
-        (selection.names, selection.exit)
+        select::matching(&args.names, &store)?
     };
-    for name in names {
-        let mut before = "";
+    let mut told = Told::new(args.json);
+    for name in std::mem::take(&mut selection.names) {
+        let (mut before, mut phase) = (None, "");
         let updated = store.update(&name, Unknown::Leave, &mut |breaker, now| {
-            before = breaker.phase.word();
+            before = Some(Standing::of(breaker, now));
+            phase = breaker.phase.word();
             breaker.reset(now);
-        })?;
-        if let Some(updated) = updated {
-            world.conclude(&name, before, &updated, &world.settings(&name).settings);
-            print(&format!("{name}: {before} -> closed\n"))?;
+        });
+        if let Some(updated) = selection.done(&name, updated) {
+            world.conclude(&name, phase, &updated, &world.settings(&name).settings);
+            told.change(Change::new(&name, Deed::Reset, before, &updated, true))?;
         }
     }
-    Ok(exit)
+    told.end()?;
+    Ok(selection.exit)
+}
+
+/// The names there are, those first that a reset would change most.
+fn candidates(store: &impl Store) -> Result<String, Error> {
+    const SHOWN: usize = 10;
+    let mut names = store.names()?;
+    names.sort_by_key(|name| match store.read(name) {
+        Ok(Some(snapshot)) => snapshot.breaker.phase == crate::breaker::Phase::Closed,
+        _ => true,
+    });
+    let total = names.len();
+    let names: Vec<_> = names.iter().take(SHOWN).map(ToString::to_string).collect();
+    Ok(match total {
+        0 => "there is none yet".to_owned(),
+        1 => format!("there is {}", names[0]),
+        _ if total > SHOWN => format!("there are {} and {} more", names.join(", "), total - SHOWN),
+        _ => format!("there are {}", names.join(", ")),
+    })
 }

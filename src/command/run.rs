@@ -63,7 +63,7 @@ pub fn run(args: RunArgs, world: &World) -> Result<Exit, Error> {
             if let Some(capture) = capture
                 && is_shown(&plan, &ran)
             {
-                capture.show()?;
+                show(capture, &plan, &ran, &args.name);
             }
             let failed = ran.verdict.outcome() == Outcome::Failure;
             let reasons: &[FallbackOn] = match ran.ending {
@@ -116,6 +116,16 @@ fn is_shown(plan: &Plan, ran: &Ran) -> bool {
             attempt::Change::FirstFailure => ran.verdict.outcome() == Outcome::Failure,
             attempt::Change::None => false,
         },
+    }
+}
+
+/// Shows output that was held back. Whoever waits for a change hears of it also from a command that says nothing.
+fn show(capture: Capture, plan: &Plan, ran: &Ran, name: &Name) {
+    match capture.show() {
+        Ok(0) if plan.show == Show::OnChange => say(&format!("{name}: {}", ran.told)),
+        Ok(_) => {}
+        // The run is over, and its exit stands.
+        Err(error) => say(&format!("{name}: warning: {error}")),
     }
 }
 

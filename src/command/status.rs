@@ -1,42 +1,89 @@
 //! `brk status`: what is open, since when, why, and when will it try again?
 
-use super::{World, select};
+use super::{World, select, watch};
 use crate::cli::StatusArgs;
+use crate::config::policy;
 use crate::error::Error;
-use crate::exit::{self, Exit};
-use crate::name::Name;
-use crate::output::{print, say};
-use crate::render::status;
-use crate::store::{Snapshot, Store};
+use crate::exit::Exit;
+use crate::output::{self, print, show};
+use crate::render::detail::Setting;
+use crate::render::table::{self, Room};
+use crate::render::{Shown, detail, json};
+use crate::store::AnyStore;
+use crate::store::Store;
 
 pub fn run(args: &StatusArgs, world: &World) -> Result<Exit, Error> {
     let store = world.store()?;
-    let (names, mut exit) = if args.names.is_empty() {
-        (store.names()?, Exit::Code(exit::DONE))
-    } else {
-        let selection = select::matching(&args.names, &store)?;
-        (selection.names, selection.exit)
-    };
-    let mut breakers: Vec<(Name, Snapshot)> = Vec::with_capacity(names.len());
-    for name in names {
-        match store.read(&name) {
-            Ok(Some(snapshot)) => breakers.push((name, snapshot)),
-            Ok(None) => {}
-            // One that cannot be read does not hide the others.
-            Err(error) => {
-                say(&format!("{name}: {error}"));
-                exit = Exit::Code(exit::NOT_POSSIBLE);
-            }
+    if args.only_names {
+        let selection = select::or_all(&args.names, &store)?;
+        print(&selection.names.iter().map(|name| format!("{name}\n")).collect::<String>())?;
+        return Ok(selection.exit);
+    }
+    match args.watch {
+        Some(every) if args.json => watch::repeat(every, || {
+            let (text, _) = text(args, &store, world, room())?;
+            print(&text)
+        }),
+        Some(every) => watch::watch(every, world.global.color, |room| Ok(text(args, &store, world, room)?.0)),
+        None => {
+            let (text, exit) = text(args, &store, world, room())?;
+            show(&text, world.global.color)?;
+            Ok(exit)
         }
     }
-    let place = format!("file:{}", store.dir().display());
-    let text = match breakers.as_slice() {
-        _ if args.json => status::json(&breakers, &place),
-        [(name, snapshot)] if args.names.len() == 1 => status::detail(name, snapshot, &place),
-        [] if args.names.is_empty() => format!("no breakers in {} yet\n", store.dir().display()),
-        [] => String::new(),
-        all => status::table(all),
+}
+
+fn room() -> Room {
+    output::terminal().map_or(Room::Usual, |(columns, _)| Room::Exactly(columns))
+}
+
+fn text(args: &StatusArgs, store: &AnyStore, world: &World, room: Room) -> Result<(String, Exit), Error> {
+    let selection = select::or_all(&args.names, store)?;
+    // A part of the past that cannot be read is no reason not to show the present.
+    let recent = |store: &AnyStore, shown: &mut Shown| {
+        shown.recent = store.recent(&shown.name).unwrap_or_default();
     };
-    print(&text)?;
-    Ok(exit)
+    let slots = |store: &AnyStore, shown: &mut Shown| {
+        shown.slots = store.files().map(|files| files.slots(&shown.name)).unwrap_or_default();
+    };
+    let in_detail = args.names.len() == 1 && selection.names.len() == 1;
+    let (breakers, exit) = match (args.json, in_detail) {
+        (true, _) => select::read(store, selection, slots),
+        (false, false) => select::read(store, selection, recent),
+        (false, true) => select::read(store, selection, |store, shown| {
+            recent(store, shown);
+            slots(store, shown);
+        }),
+    };
+    let place = store.place();
+    let charset = world.charset();
+    let text = match breakers.as_slice() {
+        _ if args.json => json::status(&breakers, &place),
+        [shown] if in_detail => detail::detail(shown, &settings(shown, world), &place, charset),
+        [] if args.names.is_empty() && exit == Exit::Code(crate::exit::DONE) => {
+            format!("no breakers in {place} yet\n")
+        }
+        [] => String::new(),
+        all => table::table(all, room, charset),
+    };
+    Ok((text, exit))
+}
+
+/// The policy of the last run, and where each value would come from today. One that the configuration would not give
+/// was a flag of that run, or has been changed since.
+fn settings(shown: &Shown, world: &World) -> Vec<Setting> {
+    let resolved = world.settings(&shown.name);
+    let configured = detail::settings(&policy(&resolved).unwrap_or_default());
+    let mut settings = detail::settings(&shown.snapshot.breaker.policy);
+    for (setting, configured) in settings.iter_mut().zip(configured) {
+        let origin = if setting.value != configured.value {
+            "as the last run had it".to_owned()
+        } else if let Some(origin) = resolved.origins.get(setting.key) {
+            format!("{}:{}", origin.path.display(), origin.line)
+        } else {
+            "default".to_owned()
+        };
+        setting.origin = Some(origin);
+    }
+    settings
 }

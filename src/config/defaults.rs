@@ -28,6 +28,7 @@ pub fn values(plan: &Plan) -> Vec<(&'static str, String)> {
         ("refused-exit", plan.refusal.exit.to_string()),
         ("observe", "false".to_owned()),
         ("on-state-error", quoted("run".to_owned())),
+        ("on-store-error", quoted("local".to_owned())),
         ("retries", plan.retry.times.to_string()),
         ("retry-delay", quoted(plan.retry.delay.to_string())),
         ("retry-backoff", plan.retry.backoff.to_string()),

@@ -9,6 +9,7 @@ use glob::Pattern;
 
 use super::Plan;
 use super::file::{self, Key, Scope, Section};
+use super::store::{self, Written};
 use crate::cli::Settings;
 use crate::cli::usage::one_line;
 use crate::env::Env;
@@ -70,7 +71,7 @@ impl Layers {
                 continue;
             };
             for key in &section.keys {
-                if by_hand.given.contains(&key.name) {
+                if by_hand.given.contains(&key.name) || store::understood(section, key).is_some() {
                     continue;
                 }
                 let stands = winners.get(key.name.as_str()).is_none_or(|(stronger, ..)| rank >= *stronger);
@@ -94,6 +95,21 @@ impl Layers {
         Ok(Resolved { settings, origins })
     }
 
+    /// Which shared store the defaults name; what stands later is stronger.
+    pub fn store(&self) -> Result<Written, Error> {
+        let mut written = Written::default();
+        for section in self.sections.iter().filter(|section| section.scope == Scope::Defaults) {
+            for key in &section.keys {
+                if let Some(value) = store::understood(section, key) {
+                    let place =
+                        if key.name == store::URL { &mut written.url } else { &mut written.password_file };
+                    *place = Some(value?);
+                }
+            }
+        }
+        Ok(written)
+    }
+
     /// Everything that is wrong anywhere, in the order of the files.
     pub fn faults(&self) -> Vec<Error> {
         let mut faults = Vec::new();
@@ -105,7 +121,10 @@ impl Layers {
                 faults.push(section.fault(section.line, &format!("{pattern:?} is no pattern: {error}")));
             }
             for key in &section.keys {
-                faults.extend(understood(&[(section, key)], Settings::default()).err());
+                faults.extend(match store::understood(section, key) {
+                    Some(value) => value.err(),
+                    None => understood(&[(section, key)], Settings::default()).err(),
+                });
             }
             if faults.len() == before {
                 faults.extend(section.contradiction(self).err());
@@ -155,7 +174,7 @@ impl Section {
         Plan::new(&resolved).map(drop).map_err(|error| self.fault(self.line, &error.to_string()))
     }
 
-    fn fault(&self, line: usize, what: &str) -> Error {
+    pub fn fault(&self, line: usize, what: &str) -> Error {
         Error::Usage(format!("{}:{line}: {what}", self.path.display()))
     }
 }
@@ -163,7 +182,8 @@ impl Section {
 /// The settings that these keys make, read as the flags of the same names.
 fn understood(keys: &[(&Section, &Key)], by_hand: Settings) -> Result<Settings, Error> {
     let command = Settings::augment_args(Command::new("brk").no_binary_name(true));
-    let known: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+    let known = command.get_arguments().filter_map(clap::Arg::get_long);
+    let known: Vec<&str> = known.chain([store::URL, store::PASSWORD_FILE]).collect();
     let mut words = Vec::new();
     for (section, key) in keys {
         if !known.contains(&key.name.as_str()) {

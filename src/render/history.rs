@@ -1,7 +1,10 @@
 //! What happened to a breaker, an event a line.
 
+use anstyle::Style;
 use serde::Serialize;
 
+use super::strip::Mark;
+use super::style::{DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW, paint};
 use super::{wall_time, words};
 use crate::breaker::event::{Event, EventKind, Run};
 use crate::breaker::outcome::Outcome;
@@ -98,7 +101,12 @@ fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
             object.reason.clone_from(&hold.reason);
         }
         EventKind::Lost { .. } => object.probe = Some(true),
-        EventKind::HalfOpen | EventKind::Closed | EventKind::Reset | EventKind::Released => {}
+        EventKind::StoreLost { why } => object.reason = Some(why.clone()),
+        EventKind::HalfOpen
+        | EventKind::Closed
+        | EventKind::Reset
+        | EventKind::Released
+        | EventKind::StoreBack => {}
     }
     object
 }
@@ -119,27 +127,41 @@ pub fn word(kind: &EventKind) -> &'static str {
         EventKind::Tripped { .. } => "tripped",
         EventKind::Held { .. } => "held",
         EventKind::Released => "released",
+        EventKind::StoreLost { .. } => "store-lost",
+        EventKind::StoreBack => "store-back",
     }
 }
 
 /// An event as a line for people, newline included.
 pub fn line(clock: &Clock, event: &Event) -> String {
     let at = wall_time(clock, clock.time());
-    let told = told(clock, event);
-    format!("{at}  {:9}  {told}", word(&event.kind)).trim_end().to_owned() + "\n"
+    let (word, told) = (word(&event.kind), told(clock, event));
+    let gap = if told.is_empty() { 0 } else { 11_usize.saturating_sub(word.len()) };
+    format!("{}  {}{:gap$}{told}\n", paint(DIM, &at), paint(style(&event.kind), word), "")
+}
+
+fn style(kind: &EventKind) -> Style {
+    match kind {
+        EventKind::Opened { .. } | EventKind::Tripped { .. } => RED.bold(),
+        EventKind::HalfOpen => YELLOW.bold(),
+        EventKind::Closed | EventKind::Reset => GREEN.bold(),
+        EventKind::Held { .. } | EventKind::Released => MAGENTA.bold(),
+        EventKind::Refused { .. } => DIM,
+        ended => Mark::of(ended).map_or(PLAIN, Mark::style),
+    }
 }
 
 fn told(clock: &Clock, event: &Event) -> String {
     let now = clock.time();
-    let because =
-        |reason: &Option<String>| reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let because = |reason: &Option<String>| {
+        reason.as_ref().map(|reason| format!(" ({})", words::tame(reason))).unwrap_or_default()
+    };
     match &event.kind {
         EventKind::Ended { run, .. } => facts(run),
         EventKind::Late { outcome, run } => {
             format!("{}; {outcome}, of generation {}", facts(run), event.generation)
         }
-        EventKind::Refused { why, count, .. } if *count == 1 => why.word().to_owned(),
-        EventKind::Refused { why, count, .. } => format!("{count} times: {}", why.word()),
+        EventKind::Refused { why, count, .. } => format!("{}: {}", words::times(*count), why.word()),
         EventKind::Lost { since, pid } => {
             format!("brk {pid}, probing for {}, is gone", words::took(now.since(*since)))
         }
@@ -154,6 +176,8 @@ fn told(clock: &Clock, event: &Event) -> String {
                 hold.until.map(|until| format!(" for {}", words::wait(until.since(now)))).unwrap_or_default();
             format!("{}{until}{}", hold.hold.word(), because(&hold.reason))
         }
+        EventKind::StoreLost { why } => format!("{why}; what follows stays on this host"),
+        EventKind::StoreBack => "the shared store is used again".to_owned(),
         EventKind::HalfOpen | EventKind::Closed | EventKind::Reset | EventKind::Released => String::new(),
     }
 }

@@ -36,7 +36,18 @@ pub fn opened_by(why: &OpenedBy) -> String {
         OpenedBy::Probe { failures: 1, last } => format!("a failed probe (last: {})", ending(last)),
         OpenedBy::Probe { failures, last } => format!("{failures} failed probes (last: {})", ending(last)),
         OpenedBy::Operator { reason: None } => "a trip by hand".to_owned(),
-        OpenedBy::Operator { reason: Some(reason) } => format!("a trip by hand ({reason})"),
+        OpenedBy::Operator { reason: Some(reason) } => format!("a trip by hand ({})", tame(reason)),
+    }
+}
+
+/// A change of phase: from this one to that of the breaker.
+pub fn change(from: &str, breaker: &Breaker, now: Timestamp) -> String {
+    let to = breaker.phase.word();
+    match (breaker.phase.opening(), breaker.phase.retry_at()) {
+        (Some(opening), Some(at)) => {
+            format!("{from} -> {to} after {}; next try in {}", opened_by(&opening.why), wait(at.since(now)))
+        }
+        _ => format!("{from} -> {to}"),
     }
 }
 
@@ -54,7 +65,7 @@ pub fn refusal(breaker: &Breaker, refusal: &Refusal, now: Timestamp) -> String {
         }
         RefusedBy::Held => {
             let reason = breaker.hold.as_ref().and_then(|hold| hold.reason.as_deref());
-            reason.map_or_else(|| "held open".to_owned(), |reason| format!("held open ({reason})"))
+            reason.map_or_else(|| "held open".to_owned(), |reason| format!("held open ({})", tame(reason)))
         }
         RefusedBy::Busy => "busy".to_owned(),
     };
@@ -86,6 +97,26 @@ pub fn took(length: Millis) -> String {
     }
 }
 
+/// How long ago, or for how long, in at most two units.
+pub fn brief(length: Millis) -> String {
+    let seconds = length.0 / 1_000;
+    let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{minutes}m{:02}s", seconds % 60),
+        3_600..86_400 => format!("{hours}h{:02}m", minutes % 60),
+        _ if days < 100 => format!("{days}d{:02}h", hours % 24),
+        _ => format!("{days}d"),
+    }
+}
+
+/// A text that somebody else wrote, without what would move a terminal's cursor or break a line.
+pub fn tame(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .collect()
+}
+
 pub fn hold(hold: HoldAs) -> &'static str {
     match hold {
         HoldAs::Open => "held open",
@@ -95,4 +126,13 @@ pub fn hold(hold: HoldAs) -> &'static str {
 
 pub fn counted(count: u32, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// `never`, `once`, `3 times`.
+pub fn times(count: u64) -> String {
+    match count {
+        0 => "never".to_owned(),
+        1 => "once".to_owned(),
+        _ => format!("{count} times"),
+    }
 }

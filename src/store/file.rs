@@ -13,22 +13,21 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use fd_lock::{RwLock, RwLockWriteGuard};
+use fd_lock::RwLock;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::journal::{self, Newest, Record, Tail};
+use super::journal::{self, Entry, Newest, Record, Tail};
+use super::lock;
 use super::place::{self, Occupant, Place};
-use super::{LiveProbe, Machine, Snapshot, Store, StoreError, Unknown, Updated};
+use super::{LiveProbe, Machine, Origin, Slot, Snapshot, Store, StoreError, Unknown, Updated};
 use crate::breaker::time::{Clock, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
 
-/// How long to wait for the lock: attempts, and the pause after each.
-const LOCK_ATTEMPTS: u32 = 2_500;
-const LOCK_PAUSE: Duration = Duration::from_millis(2);
+/// How much of a journal's end holds what is recent, in bytes.
+const RECENT: u64 = 24 << 10;
 
 const JOURNAL: &str = ".journal";
 
@@ -55,8 +54,9 @@ impl FileStore {
         FileStore { dir, machine }
     }
 
-    pub fn dir(&self) -> &Path {
-        &self.dir
+    /// For people and machines.
+    pub fn place(&self) -> String {
+        format!("file:{}", self.dir.display())
     }
 
     /// Takes one of `count` places for runs at once; `None`: all are taken.
@@ -70,6 +70,12 @@ impl FileStore {
             Ok((file, path))
         })
         .map_err(|source| StoreError::io("lock", &first, source))
+    }
+
+    /// The places for runs at once that are taken, by their legends: to test a lock would keep a run out meanwhile.
+    pub fn slots(&self, name: &Name) -> Vec<Slot> {
+        let files = self.files(name);
+        place::slots(|number| open(&files.path(&format!(".slot-{number}")), OFlags::RDONLY).ok())
     }
 
     fn files(&self, name: &Name) -> Files<'_> {
@@ -192,7 +198,7 @@ impl Store for FileStore {
         let mut warnings = Vec::new();
         let lock_path = files.path(".lock");
         let mut lock = RwLock::new(open(&lock_path, OFlags::RDWR | OFlags::CREATE)?);
-        let _guard = acquire(&mut lock, &lock_path)?;
+        let _guard = lock::acquire(&mut lock, &lock_path)?;
 
         let Some(journal) = self.open_journal(&files, unknown, &mut warnings)? else {
             return Ok(None);
@@ -218,7 +224,7 @@ impl Store for FileStore {
             self.write(&files, &journal, record)
                 .map_err(|source| StoreError::io("write to", &path, source))?;
         }
-        Ok(Some(Updated { breaker, clock, events, place, warnings }))
+        Ok(Some(Updated { breaker, clock, events, place, lease: None, warnings, origin: Origin::Files }))
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
@@ -249,13 +255,21 @@ impl Store for FileStore {
         Ok(Some(Snapshot { breaker: record.state, clock, alive }))
     }
 
-    fn history(&self, name: &Name) -> Result<Option<Vec<Record>>, StoreError> {
+    fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError> {
         let path = self.files(name).path(JOURNAL);
         let Some(file) = existing(open(&path, OFlags::RDONLY))? else {
             return Ok(None);
         };
         let records = journal::records(&file).map_err(|source| StoreError::io("read", &path, source))?;
-        Ok((!records.is_empty()).then_some(records))
+        Ok((!records.is_empty()).then(|| records.into_iter().map(Entry::from).collect()))
+    }
+
+    fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError> {
+        let path = self.files(name).path(JOURNAL);
+        let Some(file) = existing(open(&path, OFlags::RDONLY))? else {
+            return Ok(Vec::new());
+        };
+        journal::recent(&file, RECENT).map_err(|source| StoreError::io("read", &path, source))
     }
 
     fn names(&self) -> Result<Vec<Name>, StoreError> {
@@ -281,7 +295,7 @@ impl Store for FileStore {
         }
         let lock_path = files.path(".lock");
         let mut lock = RwLock::new(open(&lock_path, OFlags::RDWR | OFlags::CREATE)?);
-        let _guard = acquire(&mut lock, &lock_path)?;
+        let _guard = lock::acquire(&mut lock, &lock_path)?;
         // The journal last: until it is gone the breaker is there, and forgetting can be done again.
         for path in files.others()? {
             remove(&path)?;
@@ -408,20 +422,4 @@ fn remove(path: &Path) -> Result<(), StoreError> {
         }
         _ => Ok(()),
     }
-}
-
-fn acquire<'a>(lock: &'a mut RwLock<File>, path: &Path) -> Result<RwLockWriteGuard<'a, File>, StoreError> {
-    let mut attempts = 0;
-    // Locked is locked: the guard is made once more below, for a loop cannot give away what it borrows each time.
-    while let Err(error) = lock.try_write().map(std::mem::forget) {
-        if error.kind() != io::ErrorKind::WouldBlock {
-            return Err(StoreError::io("lock", path, error));
-        }
-        attempts += 1;
-        if attempts == LOCK_ATTEMPTS {
-            return Err(StoreError::Busy { path: path.to_owned() });
-        }
-        std::thread::sleep(LOCK_PAUSE);
-    }
-    lock.try_write().map_err(|error| StoreError::io("lock", path, error))
 }

@@ -25,6 +25,9 @@ use crate::breaker::time::Clock;
 /// The format that this program writes.
 pub const VERSION: u32 = 1;
 
+/// How every record of that format starts.
+const THIS_VERSION: &[u8] = b"{\"v\":1,";
+
 /// A journal that would grow beyond this is compacted, in bytes.
 pub const COMPACT_AT: u64 = 1 << 20;
 
@@ -46,6 +49,13 @@ pub struct Record {
     pub clock: Clock,
     pub events: Vec<Event>,
     pub state: Breaker,
+}
+
+/// A record without its state: what a history is made of.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Entry {
+    pub clock: Clock,
+    pub events: Vec<Event>,
 }
 
 /// What the end of a journal says.
@@ -74,6 +84,12 @@ enum Line {
     Whole(Box<Record>),
     Newer(u32),
     Broken,
+}
+
+impl From<Record> for Entry {
+    fn from(record: Record) -> Entry {
+        Entry { clock: record.clock, events: record.events }
+    }
 }
 
 impl Record {
@@ -113,7 +129,7 @@ pub fn tail(file: &File) -> io::Result<Tail> {
 /// The newest whole record in the bytes of a journal from `start` to its end.
 fn newest(bytes: &[u8], start: u64) -> Tail {
     let Some(last_newline) = bytes.iter().rposition(|&byte| byte == b'\n') else {
-        let torn = bytes.iter().zip(b"{\"v\":1,").all(|(found, expected)| found == expected);
+        let torn = bytes.iter().zip(THIS_VERSION).all(|(found, expected)| found == expected);
         return if start == 0 && torn { Tail::Empty } else { Tail::Damaged };
     };
     let end = last_newline + 1;
@@ -138,6 +154,14 @@ pub fn records(file: &File) -> io::Result<Vec<Record>> {
     let bytes = read_at(file, 0, file.metadata()?.len())?;
     let lines = bytes.split_inclusive(|&byte| byte == b'\n').map(decode);
     Ok(lines.filter_map(|line| if let Line::Whole(record) = line { Some(*record) } else { None }).collect())
+}
+
+/// The entries in the last `size` bytes, oldest first.
+pub fn recent(file: &File, size: u64) -> io::Result<Vec<Entry>> {
+    let len = file.metadata()?.len();
+    // The line that the first byte belongs to is cut, and its checksum says so.
+    let bytes = read_at(file, len.saturating_sub(size), len)?;
+    Ok(bytes.split_inclusive(|&byte| byte == b'\n').filter_map(entry).collect())
 }
 
 /// Whether what has been read before can still be there: a journal only grows, but for a compaction.
@@ -208,22 +232,38 @@ fn decode(line: &[u8]) -> Line {
     let Some(text) = line.strip_suffix(b"\n").map(<[u8]>::trim_ascii_end) else {
         return Line::Broken;
     };
-    let seal = text.len().checked_sub(CHECKSUM_LEN).map(|at| text.split_at(at));
-    if let Some((body, seal)) = seal.filter(|(_, seal)| seal.starts_with(CHECKSUM)) {
-        if seal[CHECKSUM.len()..] != *format!("{:08x}\"}}", crc32fast::hash(body)).as_bytes() {
-            // Sealed, and not as it was written: what it says of its version is as doubtful as the rest.
-            return Line::Broken;
-        }
+    if is_whole(text) {
         if let Ok(record) = serde_json::from_slice::<Record>(text)
             && record.v == VERSION
         {
             return Line::Whole(Box::new(record));
         }
+    } else if seal(text).is_some() {
+        // Sealed, and not as it was written: what it says of its version is as doubtful as the rest.
+        return Line::Broken;
     }
     match serde_json::from_slice::<Versioned>(text) {
         Ok(Versioned { v }) if v > VERSION => Line::Newer(v),
         _ => Line::Broken,
     }
+}
+
+/// Whether the checksum at the end of a line is that of what stands before it.
+fn is_whole(text: &[u8]) -> bool {
+    seal(text).is_some_and(|(body, sum)| sum == format!("{:08x}\"}}", crc32fast::hash(body)).as_bytes())
+}
+
+/// A line in two: what the checksum is over, and the checksum.
+fn seal(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (body, seal) = text.split_at(text.len().checked_sub(CHECKSUM_LEN)?);
+    Some((body, seal.strip_prefix(CHECKSUM)?))
+}
+
+/// The entry of a whole line of this program's format.
+fn entry(line: &[u8]) -> Option<Entry> {
+    let text = line.strip_suffix(b"\n")?.trim_ascii_end();
+    let is_ours = is_whole(text) && text.starts_with(THIS_VERSION);
+    is_ours.then(|| serde_json::from_slice(text).ok()).flatten()
 }
 
 /// All that a record of a later format is trusted to have.

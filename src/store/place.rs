@@ -12,12 +12,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use serde::{Deserialize, Serialize};
 
+use super::Slot;
 use crate::procfs;
 
 /// Descriptors that the command inherits are put this high, out of the way of scripts that number their own.
@@ -94,6 +95,8 @@ impl AsFd for Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        // Those who only read the legend shall not take it for a holder's.
+        let _ = self.file.set_len(0);
         // Closing is not enough: the command's background children share the description.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
@@ -102,6 +105,12 @@ impl Drop for Place {
 impl Holder {
     fn is_alive(&self) -> bool {
         self.started.is_some_and(|started| procfs::is_alive(self.pid, started))
+    }
+
+    /// Whether the `brk` or its command is.
+    pub fn is_anybody_alive(&self) -> bool {
+        let command = self.command.zip(self.command_started);
+        self.is_alive() || command.is_some_and(|(pid, started)| procfs::is_alive(pid, started))
     }
 
     fn read(file: &File) -> Holder {
@@ -133,6 +142,19 @@ pub fn look(file: &File, path: &Path) -> io::Result<Occupant> {
         std::thread::sleep(Duration::from_micros(200));
     }
     unreachable!("the loop ends by returning")
+}
+
+/// The places for runs at once that somebody alive is in, by their legends. `open` fails for one that was never made;
+/// they are taken from the first on, so none comes after it.
+pub fn slots(open: impl Fn(u32) -> Option<File>) -> Vec<Slot> {
+    let slot = |file: &File| {
+        let modified = file.metadata().and_then(|metadata| metadata.modified()).ok();
+        let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let since = since.and_then(|since| u64::try_from(since.as_millis()).ok());
+        Slot { holder: Holder::read(file), since }
+    };
+    let made = (0..).map_while(|number| Some(slot(&open(number)?)));
+    made.filter(|slot| slot.holder.is_anybody_alive()).collect()
 }
 
 /// Ends what is left of a dead probe, and waits for it for a moment.

@@ -23,7 +23,9 @@ use std::ptr;
 use crate::breaker::outcome::Status;
 
 pub use exec::{Forked, environment, fork};
-pub use signals::{Caught, Source, catch_signals, caught_signals, die_of, put_back, release_signals, stop};
+pub use signals::{
+    Caught, Source, catch_signals, caught_signals, die_of, put_back, quiet_thread, release_signals, stop,
+};
 
 pub type Pid = libc::pid_t;
 

@@ -69,3 +69,25 @@ fn the_first_failure_of_a_new_breaker_is_shown_and_the_second_is_not() {
     run(&sandbox, "c", &flags, &["sh", "-c", "echo one; exit 1"]).prints("one\n");
     run(&sandbox, "c", &flags, &["sh", "-c", "echo two; exit 1"]).code(1).quiet();
 }
+
+#[test]
+fn a_change_is_told_also_where_the_command_says_nothing() {
+    let sandbox = Sandbox::new();
+    let flags = ["--output", "on-change", "--failures", "2", "--cooldown", "0", "--timeout", "100ms"];
+    run(&sandbox, "c", &flags, &["sleep", "1000"]).code(124).says("brk: c: timed out\n");
+    run(&sandbox, "c", &flags, &["sh", "-c", "exit 3"])
+        .code(3)
+        .says("brk: c: closed -> open after 2 failures (last: exit 3)");
+    run(&sandbox, "c", &flags, &["false"]).code(1).quiet();
+    run(&sandbox, "c", &flags, &["true"]).code(0).says("brk: c: open -> closed\n");
+    run(&sandbox, "c", &flags, &["true"]).code(0).quiet();
+}
+
+#[test]
+fn output_that_cannot_be_shown_is_a_warning() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.brk();
+    command.args(["run", "--name", "o", "--output", "on-failure", "--", "sh", "-c", "echo lost; exit 3"]);
+    command.stdout(std::fs::File::options().write(true).open("/dev/full").expect("a device"));
+    finish(command).code(3).says("warning: cannot show the command's output");
+}

@@ -18,6 +18,7 @@ use crate::config::Plan;
 use crate::error::Error;
 use crate::exit;
 use crate::output::{Capture, say};
+use crate::render::words;
 use crate::store::place::Place;
 use crate::supervise::{self, Finished, Limits};
 
@@ -34,6 +35,8 @@ pub struct Ran {
     pub ending: Ending,
     pub verdict: Verdict,
     pub change: Change,
+    /// The change in words.
+    pub told: String,
 }
 
 /// What a run has changed, the most telling last.
@@ -76,11 +79,14 @@ impl Attempts<'_> {
             });
             let phase = recorded.as_ref().map(|recorded| recorded.updated.breaker.phase.word());
             let changed = phase.is_some() && phase != phase_before;
-            let ran = Ran {
-                ending: finished.ending,
-                verdict,
-                change: if changed { change.max(Change::Phase) } else { change },
+            let told = match (&recorded, phase_before) {
+                (Some(recorded), Some(before)) if changed => {
+                    words::change(before, &recorded.updated.breaker, recorded.updated.clock.time())
+                }
+                _ => words::ending(&finished.ending),
             };
+            let change = if changed { change.max(Change::Phase) } else { change };
+            let ran = Ran { ending: finished.ending, verdict, change, told };
             let is_open =
                 recorded.is_some_and(|recorded| matches!(recorded.updated.breaker.phase, Phase::Open(_)));
             if ran.verdict.outcome() != Outcome::Failure || is_open || attempt > self.plan.retry.times {
@@ -226,7 +232,12 @@ fn supervised(
     let task = supervise::Task { argv, variables, stdin, stdout, stderr, inherit: &inherit };
     let finished = supervise::run(&task, limits, started)?;
     if let Some(error) = &finished.not_started {
-        say(&format!("{}: {error}", argv[0].display()));
+        let word = &argv[0];
+        let is_path = word.as_encoded_bytes().contains(&b'/');
+        match error.kind() {
+            std::io::ErrorKind::NotFound if !is_path => say(&format!("{word:?}: not found in PATH")),
+            _ => say(&format!("{word:?}: cannot be executed: {error}")),
+        }
     }
     if !finished.unkilled.is_empty() {
         say(&format!("warning: could not end processes {:?}", finished.unkilled));

@@ -10,7 +10,7 @@ use crate::breaker::time::{Clock, Millis, Timestamp};
 use crate::breaker::{
     Admission, Breaker, Heard, Mode, Permit, PermitKind, Phase, Refusal, Report, Task, Visitor,
 };
-use crate::cli::OnStateError;
+use crate::cli::{OnStateError, OnStoreError};
 use crate::config::Plan;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -18,9 +18,8 @@ use crate::hook;
 use crate::name::Name;
 use crate::output::say;
 use crate::render::{wall_time, words};
-use crate::store::file::FileStore;
 use crate::store::place::Place;
-use crate::store::{Store, StoreError, Unknown, Updated};
+use crate::store::{AnyStore, Lease, Origin, Store, StoreError, Unknown, Updated};
 use crate::supervise::Finished;
 
 pub struct Guard<'a> {
@@ -28,7 +27,7 @@ pub struct Guard<'a> {
     plan: &'a Plan,
     program: &'a str,
     world: &'a World<'a>,
-    store: Result<FileStore, StoreError>,
+    store: Result<AnyStore, StoreError>,
     warned: Cell<bool>,
 }
 
@@ -46,6 +45,10 @@ pub enum Entry {
 pub struct Ticket {
     pub permit: Permit,
     pub place: Option<Place>,
+    /// The same on a shared store.
+    lease: Option<Lease>,
+    /// Who admitted it, and hears how it ended.
+    origin: Origin,
     /// The phase as it was found.
     pub phase_before: &'static str,
 }
@@ -110,7 +113,7 @@ impl<'a> Guard<'a> {
             return Ok(Slot::Free(None));
         };
         let slot = self.store.as_ref().map_err(StoreError::clone);
-        match slot.and_then(|store| store.take_slot(self.name, count.get())) {
+        match slot.and_then(AnyStore::files).and_then(|files| files.take_slot(self.name, count.get())) {
             Ok(Some(slot)) => Ok(Slot::Free(Some(slot))),
             Ok(None) => Ok(Slot::Busy),
             Err(error) if self.plan.on_state_error == OnStateError::Refuse => Err(error.into()),
@@ -138,9 +141,13 @@ impl<'a> Guard<'a> {
         };
         let dice = self.world.env.dice();
         let mut heard = Heard::Late;
-        let updated = self.update(Some(finished.ending), &mut |breaker, now| {
-            heard = breaker.complete(&ticket.permit, report.clone(), &self.plan.policy, now, dice);
+        let updated = self.update(Some(finished.ending), ticket.origin, &mut |breaker, now| {
+            // The shared store has gone since it admitted the run.
+            let elsewhere = ticket.origin == Origin::Configured && breaker.is_standing_in();
+            let permit = if elsewhere { breaker.stand_in_permit() } else { ticket.permit.clone() };
+            heard = breaker.complete(&permit, report.clone(), &self.plan.policy, now, dice);
         });
+        drop(ticket.lease);
         let updated = updated.inspect_err(|error| self.warn(&format!("{error}; this run is not recorded")));
         Some(Recorded { updated: updated.ok()?, heard })
     }
@@ -165,14 +172,18 @@ impl<'a> Guard<'a> {
     ) -> Result<Entry, Error> {
         let mut phase_before = Phase::Closed.word();
         let mut answer = None;
-        let updated = self.update(None, &mut |breaker, now| {
+        let updated = self.update(None, Origin::Configured, &mut |breaker, now| {
             phase_before = breaker.phase.word();
             answer = Some(question(breaker, now));
         });
         match (updated, answer) {
-            (Ok(updated), Some(Admission::Granted(permit))) => {
-                Ok(Entry::Granted(Ticket { permit, place: updated.place, phase_before }))
-            }
+            (Ok(updated), Some(Admission::Granted(permit))) => Ok(Entry::Granted(Ticket {
+                permit,
+                place: updated.place,
+                lease: updated.lease,
+                origin: updated.origin,
+                phase_before,
+            })),
             (Ok(updated), Some(Admission::Refused(refusal))) => {
                 Ok(Entry::Refused(refused(&updated.breaker, &updated.clock, &refusal)))
             }
@@ -185,14 +196,22 @@ impl<'a> Guard<'a> {
     fn update(
         &self,
         ending: Option<Ending>,
+        origin: Origin,
         step: &mut dyn FnMut(&mut Breaker, Timestamp),
     ) -> Result<Updated, StoreError> {
         let store = self.store.as_ref().map_err(StoreError::clone)?;
         let mut from = Phase::Closed.word();
-        let updated = store.update(self.name, Unknown::Create(&self.plan.policy), &mut |breaker, now| {
+        let unknown = Unknown::Create(&self.plan.policy);
+        let mut step = |breaker: &mut Breaker, now| {
             from = breaker.phase.word();
             step(breaker, now);
-        })?;
+        };
+        let updated = match (self.plan.on_store_error, origin) {
+            (OnStoreError::Run | OnStoreError::Refuse, Origin::Configured) => {
+                store.update(self.name, unknown, &mut step)?
+            }
+            _ => store.update_or_stand_in(self.name, unknown, origin, &mut step)?,
+        };
         let updated = updated.ok_or(StoreError::NoDirectory)?;
         updated.warnings.iter().for_each(|warning| self.warn(warning));
         hook::run(&self.plan.hooks, &hook::Change { name: self.name, from, updated: &updated, ending });
@@ -206,6 +225,17 @@ impl<'a> Guard<'a> {
         mode: Mode,
         question: &mut dyn FnMut(&mut Breaker, Timestamp) -> Admission,
     ) -> Result<Entry, Error> {
+        if let StoreError::Away { .. } = error {
+            match self.plan.on_store_error {
+                OnStoreError::Refuse => return Err(Error::Store(error)),
+                OnStoreError::Run => {
+                    self.warn_once(&format!("{error}; running unguarded"));
+                    return Ok(Entry::Unguarded);
+                }
+                // There are no files either.
+                OnStoreError::Local => {}
+            }
+        }
         if self.plan.on_state_error == OnStateError::Refuse {
             return Err(Error::Store(error));
         }

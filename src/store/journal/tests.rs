@@ -158,7 +158,7 @@ proptest! {
     fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = newest(&bytes, 0);
         let _ = newest(&bytes, 1);
-        let _ = records(&file(&bytes));
+        let _ = (records(&file(&bytes)), recent(&file(&bytes), 100));
     }
 
     #[test]

@@ -81,7 +81,7 @@ pub fn fork(plan: &Plan) -> io::Result<Forked> {
     let environment = own_environment.as_ref().map_or(unsafe { environ }, |list| list.as_ptr());
     let mut layout =
         Layout { plan, argv, shell_argv, environment, failure: write.as_raw_fd(), parent: process_id() };
-    // SAFETY: this process has one thread, and the child keeps to calls that are allowed in a signal handler.
+    // SAFETY: the child keeps to calls that are allowed in a signal handler, whatever other threads were at.
     match check(unsafe { libc::fork() })? {
         0 => become_command(&mut layout),
         pid => Ok(Forked { pid, failure: read }),

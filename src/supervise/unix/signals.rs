@@ -284,6 +284,17 @@ pub fn set_mask(mask: &libc::sigset_t) {
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, mask, ptr::null_mut()) };
 }
 
+/// Starts a thread that no signal reaches, and lets it go: signals are for the thread that supervises.
+pub fn quiet_thread(job: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    let mut before = empty_mask();
+    // SAFETY: both sets live during the call.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &full_mask(), &mut before) };
+    // A thread starts with the mask of the one that starts it.
+    let started = std::thread::Builder::new().name("brk-store".to_owned()).spawn(job);
+    set_mask(&before);
+    started.map(drop)
+}
+
 fn full_mask() -> libc::sigset_t {
     let mut set = MaybeUninit::uninit();
     // SAFETY: sigfillset initializes the set.

@@ -1,0 +1,176 @@
+//! What an operator's word changed: from what to what.
+
+use serde::Serialize;
+
+use super::{json, style, wall_time, words};
+use crate::breaker::event::HoldAs;
+use crate::breaker::time::{Clock, Millis, Timestamp};
+use crate::breaker::{Breaker, Phase};
+use crate::name::Name;
+use crate::store::Updated;
+
+/// What an operator did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    Reset,
+    Tripped,
+    Held,
+    Released,
+    Forgotten,
+}
+
+/// How a breaker stands, as far as an operator moves it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    phase: &'static str,
+    word: &'static str,
+    hold: Option<HoldAs>,
+    streak: u32,
+}
+
+#[derive(Debug)]
+pub struct Change {
+    name: Name,
+    deed: Deed,
+    /// `None`: there was no such breaker.
+    before: Option<Standing>,
+    /// `None`: there is none any more.
+    after: Option<After>,
+    /// Whether anything changed.
+    moved: bool,
+}
+
+#[derive(Debug)]
+struct After {
+    standing: Standing,
+    generation: u64,
+    clock: Clock,
+    retry_at: Option<Timestamp>,
+    until: Option<Timestamp>,
+}
+
+#[derive(Serialize)]
+struct Document {
+    version: u32,
+    changes: Vec<Object>,
+}
+
+#[derive(Serialize)]
+struct Object {
+    name: Name,
+    event: &'static str,
+    changed: bool,
+    phase_before: Option<&'static str>,
+    phase_after: Option<&'static str>,
+    hold_before: Option<&'static str>,
+    hold_after: Option<&'static str>,
+    generation: Option<u64>,
+    retry_at: Option<String>,
+    until: Option<String>,
+}
+
+impl Standing {
+    pub fn of(breaker: &Breaker, now: Timestamp) -> Standing {
+        Standing {
+            phase: breaker.phase.word(),
+            word: style::standing(breaker, now),
+            hold: breaker.active_hold(now).map(|hold| hold.hold),
+            streak: breaker.streak,
+        }
+    }
+}
+
+impl Change {
+    /// Of a breaker that there is still, and that an update has just read and written.
+    pub fn new(name: &Name, deed: Deed, before: Option<Standing>, updated: &Updated, moved: bool) -> Change {
+        let (breaker, now) = (&updated.breaker, updated.clock.time());
+        let after = After {
+            standing: Standing::of(breaker, now),
+            generation: breaker.generation,
+            clock: updated.clock,
+            retry_at: match &breaker.phase {
+                Phase::Open(opening) => Some(opening.retry_at),
+                _ => None,
+            },
+            until: breaker.active_hold(now).and_then(|hold| hold.until),
+        };
+        Change { name: name.clone(), deed, before, after: Some(after), moved }
+    }
+
+    pub fn forgotten(name: &Name, before: Option<Standing>) -> Change {
+        Change { name: name.clone(), deed: Deed::Forgotten, before, after: None, moved: true }
+    }
+
+    /// A line for people.
+    pub fn line(&self) -> String {
+        let before = self.before.as_ref().map_or_else(|| "unknown".to_owned(), |before| self.from(before));
+        let Some(after) = &self.after else {
+            return format!("{}: {before} -> forgotten, with its history\n", self.name);
+        };
+        if !self.moved {
+            return format!("{}: was not held; {} as before\n", self.name, after.standing.word);
+        }
+        let now = after.clock.time();
+        let to = match (self.deed, after.standing.hold, after.retry_at) {
+            (Deed::Held, Some(hold), _) => {
+                let until = after.until.map_or_else(
+                    || "until 'brk release'".to_owned(),
+                    |until| format!("for {}", words::wait(until.since(now))),
+                );
+                format!("{} {until}", words::hold(hold))
+            }
+            (_, hold, Some(retry_at)) => {
+                let held = hold.map(|hold| format!(" (but {})", words::hold(hold))).unwrap_or_default();
+                let wait = retry_at.since(now);
+                if wait == Millis::ZERO {
+                    format!("open, the next run is a probe{held}")
+                } else {
+                    format!("open for {}{held}", words::wait(wait))
+                }
+            }
+            (_, Some(hold), None) => format!("{} (but {})", after.standing.phase, words::hold(hold)),
+            (Deed::Reset, None, None) => "closed, counters cleared".to_owned(),
+            (_, None, None) => after.standing.phase.to_owned(),
+        };
+        format!("{}: {before} -> {to}\n", self.name)
+    }
+
+    fn from(&self, before: &Standing) -> String {
+        let mut text = before.word.to_owned();
+        if before.hold.is_some() {
+            text.push_str(&format!(" (phase {})", before.phase));
+        }
+        if self.deed == Deed::Reset && before.streak > 0 {
+            text.push_str(&format!(" with {} in a row", words::counted(before.streak, "failure")));
+        }
+        text
+    }
+
+    fn object(self) -> Object {
+        let event = match self.deed {
+            Deed::Reset => "reset",
+            Deed::Tripped => "tripped",
+            Deed::Held => "held",
+            Deed::Released => "released",
+            Deed::Forgotten => "forgotten",
+        };
+        let time = |at: Option<Timestamp>| Some(wall_time(&self.after.as_ref()?.clock, at?));
+        Object {
+            event,
+            changed: self.moved,
+            phase_before: self.before.as_ref().map(|before| before.phase),
+            phase_after: self.after.as_ref().map(|after| after.standing.phase),
+            hold_before: self.before.as_ref().and_then(|before| Some(before.hold?.word())),
+            hold_after: self.after.as_ref().and_then(|after| Some(after.standing.hold?.word())),
+            generation: self.after.as_ref().map(|after| after.generation),
+            retry_at: time(self.after.as_ref().and_then(|after| after.retry_at)),
+            until: time(self.after.as_ref().and_then(|after| after.until)),
+            name: self.name,
+        }
+    }
+}
+
+/// The document of a verb's `--json`.
+pub fn json(changes: Vec<Change>) -> String {
+    json::document(&Document { version: 1, changes: changes.into_iter().map(Change::object).collect() })
+}

@@ -1,0 +1,209 @@
+//! One breaker in full.
+
+use super::prospect::{self, Prospect};
+use super::style::{self, BOLD, Charset, DIM, paint};
+use super::{Shown, history, millis_time, strip, wall_time, words};
+use crate::breaker::Totals;
+use crate::breaker::policy::{Policy, WindowSize};
+use crate::breaker::time::Timestamp;
+use crate::name::Name;
+use crate::store::Snapshot;
+
+/// A setting of the policy in words, and where it comes from, where that is known.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    pub key: &'static str,
+    pub value: String,
+    pub origin: Option<String>,
+}
+
+/// How many of the last events and outcomes are shown.
+const EVENTS: usize = 8;
+const STRIP: usize = 60;
+
+/// A key in the left column, a text in the right one.
+struct Page(String);
+
+impl Page {
+    fn line(&mut self, key: &str, value: &str) {
+        let key = paint(DIM, &format!("{key:10}"));
+        self.0.push_str(format!("{key}{value}").trim_end());
+        self.0.push('\n');
+    }
+
+    fn gap(&mut self) {
+        self.0.push('\n');
+    }
+}
+
+pub fn detail(shown: &Shown, settings: &[Setting], store: &str, charset: Charset) -> String {
+    let Shown { name, snapshot, recent, .. } = shown;
+    let breaker = &snapshot.breaker;
+    let mut page = Page(heading(name, snapshot));
+    standing(&mut page, shown);
+    let marks = strip::marks(recent, STRIP);
+    if !marks.is_empty() {
+        page.line("recent", &strip::drawn(&marks, charset));
+    }
+    page.gap();
+    alive(&mut page, shown);
+    totals(&mut page, &breaker.totals);
+    page.line("store", store);
+    page.gap();
+    for (index, setting) in settings.iter().enumerate() {
+        let origin = setting.origin.as_ref().map(|origin| format!("# {origin}")).unwrap_or_default();
+        let text = format!("{:19} {:10} {}", setting.key, setting.value, paint(DIM, &origin));
+        page.line(if index == 0 { "policy" } else { "" }, text.trim_end());
+    }
+    let events: Vec<_> = recent
+        .iter()
+        .flat_map(|entry| entry.events.iter().map(move |event| history::line(&entry.clock, event)))
+        .collect();
+    if !events.is_empty() {
+        page.gap();
+        for line in &events[events.len().saturating_sub(EVENTS)..] {
+            page.0.push_str(line);
+        }
+    }
+    page.0
+}
+
+fn heading(name: &Name, snapshot: &Snapshot) -> String {
+    let now = snapshot.now();
+    let breaker = &snapshot.breaker;
+    let word = paint(style::standing_style(breaker, now), style::standing(breaker, now));
+    format!("{}: {word}\n", paint(BOLD, name.as_str()))
+}
+
+/// The phase, why, and what is next.
+fn standing(page: &mut Page, shown: &Shown) {
+    let snapshot = &shown.snapshot;
+    let breaker = &snapshot.breaker;
+    let now = snapshot.now();
+    let ago =
+        |at: Timestamp| format!("{}, {} ago", wall_time(&snapshot.clock, at), words::brief(now.since(at)));
+    page.line("phase", &format!("{} since {}", breaker.phase.word(), ago(breaker.since)));
+    if let Some(hold) = breaker.active_hold(now) {
+        let until = hold.until.map_or_else(
+            || "until 'brk release'".to_owned(),
+            |at| {
+                format!(
+                    "until {}, for another {}",
+                    wall_time(&snapshot.clock, at),
+                    words::wait(at.since(now))
+                )
+            },
+        );
+        let reason = hold.reason.as_ref().map(|reason| format!(": {}", words::tame(reason)));
+        page.line("override", &format!("{} {until}{}", words::hold(hold.hold), reason.unwrap_or_default()));
+    }
+    if let Some(opening) = breaker.phase.opening() {
+        page.line("reason", &words::opened_by(&opening.why));
+    }
+    let next = match prospect::of(snapshot) {
+        Prospect::Run => "now".to_owned(),
+        Prospect::Bystander => "now, whatever the phase".to_owned(),
+        Prospect::Probe => "now, as a probe".to_owned(),
+        Prospect::Wait(at) => {
+            format!("in {}, at {}", words::wait(at.since(now)), wall_time(&snapshot.clock, at))
+        }
+        Prospect::Probing => "when the probe has ended".to_owned(),
+        Prospect::Held(Some(at)) => format!("at {}, when the override ends", wall_time(&snapshot.clock, at)),
+        Prospect::Held(None) => "when it is released".to_owned(),
+    };
+    page.line("next try", &next);
+    if let (Some(cooldown), Some(_)) = (breaker.cooldown, breaker.phase.opening()) {
+        page.line("cooldown", &format!("{}, level {}", words::wait(cooldown), breaker.level));
+    }
+    let limit = breaker.policy.failures.map(|limit| format!(" of {limit}")).unwrap_or_default();
+    page.line("streak", &format!("{}{limit} failures in a row", breaker.streak));
+    page.line("window", &window(snapshot));
+    if let Some(last) = &breaker.last {
+        let late = if last.late { " (late)" } else { "" };
+        let (ending, took) = (words::ending(&last.ending), words::took(last.duration));
+        let program = words::tame(&last.program);
+        page.line("last run", &format!("{program}: {ending} after {took}, {}{late}", last.outcome));
+        page.line("", &ago(last.at));
+    }
+    if let Some(at) = breaker.last_success {
+        page.line("last good", &ago(at));
+    }
+}
+
+fn window(snapshot: &Snapshot) -> String {
+    let breaker = &snapshot.breaker;
+    let policy = &breaker.policy;
+    let counts = breaker.counts(snapshot.now());
+    let of = match policy.window {
+        WindowSize::Count(count) => format!("the last {count}"),
+        WindowSize::Span(span) => format!("the last {span}"),
+    };
+    let mut text = format!(
+        "{} in {of}: {} failed, {} slow",
+        words::counted(counts.total, "run"),
+        counts.failures,
+        counts.slow
+    );
+    for (rate, word) in [(policy.failure_rate, "failed"), (policy.slow_rate, "slow")] {
+        if let Some(rate) = rate {
+            text.push_str(&format!("; opens at {rate} {word} of {} or more", policy.min_calls));
+        }
+    }
+    text
+}
+
+/// Who is at it now.
+fn alive(page: &mut Page, shown: &Shown) {
+    let snapshot = &shown.snapshot;
+    let now = snapshot.now();
+    for live in &snapshot.alive {
+        let command = live.command_pid.map(|pid| format!(", command {pid}")).unwrap_or_default();
+        let deadline = live.probe.deadline.map(|at| format!(", until {}", wall_time(&snapshot.clock, at)));
+        let age = words::brief(now.since(live.probe.since));
+        let who = if live.survivors.is_empty() {
+            format!("brk {}{command}", live.probe.pid)
+        } else {
+            let left: Vec<_> = live.survivors.iter().map(ToString::to_string).collect();
+            format!("brk {} was killed; of its probe is left: {}", live.probe.pid, left.join(", "))
+        };
+        page.line("probe", &format!("{who}, for {age}{}", deadline.unwrap_or_default()));
+    }
+    for slot in &shown.slots {
+        let command = slot.holder.command.map(|pid| format!(", command {pid}")).unwrap_or_default();
+        let since = slot.since.map(|at| format!(", since {}", millis_time(at))).unwrap_or_default();
+        page.line("running", &format!("brk {}{command}{since}", slot.holder.pid));
+    }
+}
+
+fn totals(page: &mut Page, totals: &Totals) {
+    let Totals { launched, success, failure, ignored, late, refused, timeout, probes, lost, opened } = totals;
+    page.line(
+        "totals",
+        &format!("{launched} launched: {success} success, {failure} failure, {ignored} ignored, {late} late"),
+    );
+    page.line("", &format!("{timeout} timed out; {refused} refused; opened {}", words::times(*opened)));
+    page.line("", &format!("{probes} probes, {lost} of them lost"));
+}
+
+/// The settings of a policy, by the names of their flags.
+pub fn settings(policy: &Policy) -> Vec<Setting> {
+    let off = || "off".to_owned();
+    let number = |number: std::num::NonZeroU32| number.to_string();
+    let all = [
+        ("failures", policy.failures.map_or_else(off, number)),
+        ("failure-rate", policy.failure_rate.map_or_else(off, |rate| rate.to_string())),
+        ("slow-rate", policy.slow_rate.map_or_else(off, |rate| rate.to_string())),
+        ("slow-after", policy.slow_after.map_or_else(off, |after| after.to_string())),
+        ("window", policy.window.to_string()),
+        ("min-calls", number(policy.min_calls)),
+        ("cooldown", policy.cooldown.to_string()),
+        ("backoff", policy.backoff.to_string()),
+        ("max-cooldown", policy.max_cooldown.to_string()),
+        ("jitter", policy.jitter.to_string()),
+        ("probes", number(policy.probes)),
+        ("probe-successes", number(policy.probe_successes)),
+        ("probe-failures", number(policy.probe_failures)),
+        ("run-at-least-every", policy.run_at_least_every.map_or_else(off, |every| every.to_string())),
+    ];
+    all.map(|(key, value)| Setting { key, value, origin: None }).into()
+}

@@ -1,0 +1,208 @@
+//! Breakers as machines read them.
+
+use serde::Serialize;
+
+use super::{Shown, millis_time, wall_time, words};
+use crate::breaker::Totals;
+use crate::breaker::event::Hold;
+use crate::breaker::policy::{Policy, WindowSize};
+use crate::breaker::time::{Millis, Timestamp};
+use crate::name::Name;
+use crate::signal;
+use crate::store::{Slot, Snapshot};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    breakers: Vec<Object<'a>>,
+}
+
+/// One breaker, as machines read it. Keys are a promise; new ones may be added.
+#[derive(Serialize)]
+struct Object<'a> {
+    name: &'a Name,
+    phase: &'static str,
+    generation: u64,
+    since: String,
+    reason: Option<String>,
+    retry_at: Option<String>,
+    retry_in_ms: Option<Millis>,
+    streak: u32,
+    level: u32,
+    cooldown_ms: Option<Millis>,
+    r#override: Option<Override<'a>>,
+    window: WindowObject,
+    totals: &'a Totals,
+    last: Option<LastObject<'a>>,
+    probes: Vec<ProbeObject<'a>>,
+    slots: Vec<SlotObject>,
+    policy: PolicyObject,
+    store: &'a str,
+}
+
+#[derive(Serialize)]
+struct Override<'a> {
+    hold: &'static str,
+    until: Option<String>,
+    reason: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct WindowObject {
+    total: u32,
+    failures: u32,
+    slow: u32,
+    failure_rate: Option<f64>,
+    slow_rate: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct LastObject<'a> {
+    at: String,
+    outcome: &'static str,
+    ending: &'static str,
+    exit: Option<u8>,
+    signal: Option<String>,
+    duration_ms: Millis,
+    program: &'a str,
+}
+
+#[derive(Serialize)]
+struct ProbeObject<'a> {
+    pid: u32,
+    command_pid: Option<u32>,
+    since: String,
+    deadline: Option<String>,
+    /// Processes that are left of a probe whose `brk` is dead.
+    survivors: &'a [u32],
+}
+
+/// A place of `--max-concurrent` that is taken.
+#[derive(Serialize)]
+struct SlotObject {
+    pid: u32,
+    command_pid: Option<u32>,
+    since: Option<String>,
+}
+
+#[derive(Serialize)]
+struct PolicyObject {
+    failures: Option<u32>,
+    failure_rate: Option<f64>,
+    slow_rate: Option<f64>,
+    slow_after_ms: Option<Millis>,
+    window: Option<u32>,
+    window_ms: Option<Millis>,
+    min_calls: u32,
+    cooldown_ms: Millis,
+    backoff: f64,
+    max_cooldown_ms: Millis,
+    jitter: f64,
+    probes: u32,
+    probe_successes: u32,
+    probe_failures: u32,
+    run_at_least_every_ms: Option<Millis>,
+}
+
+/// The document of `brk status --json`.
+pub fn status(breakers: &[Shown], store: &str) -> String {
+    let breakers = breakers.iter().map(|shown| object(shown, store)).collect();
+    document(&Document { version: 1, breakers })
+}
+
+/// Any document, newline included.
+pub fn document(document: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(document).expect("plain data becomes JSON");
+    text.push('\n');
+    text
+}
+
+fn object<'a>(shown: &'a Shown, store: &'a str) -> Object<'a> {
+    let Shown { name, snapshot, slots, recent: _ } = shown;
+    let Snapshot { breaker, clock, alive } = snapshot;
+    let now = snapshot.now();
+    let time = |at: Timestamp| wall_time(clock, at);
+    let opening = breaker.phase.opening();
+    let retry_at = match &breaker.phase {
+        crate::breaker::Phase::Open(opening) => Some(opening.retry_at),
+        _ => None,
+    };
+    let counts = breaker.counts(now);
+    let share = |part: u32| (counts.total > 0).then(|| f64::from(part) / f64::from(counts.total));
+    let hold = |hold: &'a Hold| Override {
+        hold: hold.hold.word(),
+        until: hold.until.map(time),
+        reason: hold.reason.as_deref(),
+    };
+    Object {
+        name,
+        phase: breaker.phase.word(),
+        generation: breaker.generation,
+        since: time(breaker.since),
+        reason: opening.map(|opening| words::opened_by(&opening.why)),
+        retry_at: retry_at.map(time),
+        retry_in_ms: retry_at.map(|at| at.since(now)),
+        streak: breaker.streak,
+        level: breaker.level,
+        cooldown_ms: breaker.cooldown,
+        r#override: breaker.active_hold(now).map(hold),
+        window: WindowObject {
+            total: counts.total,
+            failures: counts.failures,
+            slow: counts.slow,
+            failure_rate: share(counts.failures),
+            slow_rate: share(counts.slow),
+        },
+        totals: &breaker.totals,
+        last: breaker.last.as_ref().map(|last| LastObject {
+            at: time(last.at),
+            outcome: if last.late { "late" } else { last.outcome.word() },
+            ending: last.ending.word(),
+            exit: last.ending.exit(),
+            signal: last.ending.signal().map(|number| signal::name(number).into_owned()),
+            duration_ms: last.duration,
+            program: &last.program,
+        }),
+        probes: alive
+            .iter()
+            .map(|live| ProbeObject {
+                pid: live.probe.pid,
+                command_pid: live.command_pid,
+                since: time(live.probe.since),
+                deadline: live.probe.deadline.map(time),
+                survivors: &live.survivors,
+            })
+            .collect(),
+        slots: slots.iter().map(slot).collect(),
+        policy: policy(&breaker.policy),
+        store,
+    }
+}
+
+fn slot(slot: &Slot) -> SlotObject {
+    SlotObject { pid: slot.holder.pid, command_pid: slot.holder.command, since: slot.since.map(millis_time) }
+}
+
+fn policy(policy: &Policy) -> PolicyObject {
+    let (window, window_ms) = match policy.window {
+        WindowSize::Count(count) => (Some(count.get()), None),
+        WindowSize::Span(span) => (None, Some(span)),
+    };
+    PolicyObject {
+        failures: policy.failures.map(Into::into),
+        failure_rate: policy.failure_rate.map(|rate| rate.share()),
+        slow_rate: policy.slow_rate.map(|rate| rate.share()),
+        slow_after_ms: policy.slow_after,
+        window,
+        window_ms,
+        min_calls: policy.min_calls.into(),
+        cooldown_ms: policy.cooldown,
+        backoff: policy.backoff,
+        max_cooldown_ms: policy.max_cooldown,
+        jitter: policy.jitter.share(),
+        probes: policy.probes.into(),
+        probe_successes: policy.probe_successes.into(),
+        probe_failures: policy.probe_failures.into(),
+        run_at_least_every_ms: policy.run_at_least_every,
+    }
+}

@@ -1,0 +1,311 @@
+//! The store of many hosts: Redis or Valkey, with two keys for each breaker. The tag in braces keeps them on one node of a
+//! cluster.
+//!
+//!     brk:{NAME}            a hash: `state` (the breaker, as JSON), `stamp` (another with each change of it),
+//!                           `refused` (refusals that are not in the state), and a `lease:…` for each probe
+//!     brk:{NAME}:history    a stream of what happened, capped
+//!
+//! A change is a compare-and-swap: read, decide here by the same machine as everywhere, set if the stamp is still the
+//! one that was read. A refusal moves nothing, so it is counted without comparing: a crowd that is refused does not get
+//! in its own way. All time is the server's. The scripts compare, set, append and tell the time; no rule of the breaker
+//! is in them.
+//!
+//! Where an answer is lost, nobody knows whether the change was made. At worst a run is counted here and in the host's
+//! own files as well, or a probe that nobody makes keeps its place for the length of a lease.
+//!
+//! Not here: what to do when the server is away (`shared`).
+
+pub mod address;
+mod found;
+pub mod lease;
+mod line;
+
+use std::time::Duration;
+
+use redis::Cmd;
+
+use super::journal::{Entry, Record};
+use super::{LiveProbe, Machine, Origin, Snapshot, Store, StoreError, Unknown, Updated, journal};
+use crate::breaker::event::{Event, EventKind};
+use crate::breaker::time::{Clock, Timestamp};
+use crate::breaker::{Breaker, Probe};
+use crate::name::Name;
+use address::Address;
+use found::{Answer, Found, Told, lease_field, reading};
+use lease::Lease;
+use line::Line;
+
+/// About how many entries a history keeps.
+const HISTORY: usize = 10_000;
+
+/// How many entries are recent.
+const FEW: usize = 64;
+
+/// The longest pause before one more attempt to change what others change too, in milliseconds.
+const LONGEST_PAUSE: u64 = 250;
+
+const READ: &str = include_str!("redis/read.lua");
+const SWAP: &str = include_str!("redis/swap.lua");
+const COUNT: &str = include_str!("redis/count.lua");
+
+#[derive(Clone, Debug)]
+pub struct RedisStore {
+    address: Address,
+    machine: Machine,
+}
+
+/// Of a stream: the number of each entry, and its fields.
+type Entries = Vec<(String, Vec<(String, String)>)>;
+
+/// What a step did to a breaker, and what of it must be written.
+enum Writing {
+    Nothing,
+    /// One more refusal, and nothing else.
+    Count(Event),
+    All(Vec<Event>),
+}
+
+impl RedisStore {
+    pub fn new(address: Address, machine: Machine) -> RedisStore {
+        RedisStore { address, machine }
+    }
+
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn line(&self) -> Result<Line<'_>, StoreError> {
+        Line::open(&self.address, self.machine)
+    }
+
+    fn found(&self, line: &Line, answer: &Answer) -> Result<Option<Found>, StoreError> {
+        Found::read(answer).map_err(|why| line.unusable(&why))
+    }
+
+    /// A pause that grows with each attempt and is another for everybody.
+    fn pause(&self, attempt: u32) {
+        let longest = LONGEST_PAUSE.min(1 << attempt.min(16));
+        std::thread::sleep(Duration::from_millis((self.machine.random)() % (longest + 1)));
+    }
+
+    fn swap(
+        &self,
+        name: &Name,
+        found: Option<&Found>,
+        breaker: &Breaker,
+        clock: Clock,
+        events: Vec<Event>,
+    ) -> Cmd {
+        let stamp = format!("{:016x}", (self.machine.random)());
+        let mut state = breaker.clone();
+        state.totals.refused = state.totals.refused.saturating_sub(found.map_or(0, |found| found.refused));
+        let entry = if events.is_empty() { String::new() } else { Told::new(clock, events).encode() };
+        let state = found::encode(&Record { v: journal::VERSION, clock, events: Vec::new(), state });
+        let begun = begun(found, breaker).map(|probe| lease_field(breaker.id, probe)).unwrap_or_default();
+        let mut command = evaluate(SWAP, &[&key(name), &history_key(name)]);
+        command
+            .arg(found.map_or("", |found| &found.stamp))
+            .arg(stamp)
+            .arg(state)
+            .arg(entry)
+            .arg(HISTORY)
+            .arg(lease::LENGTH.as_millis() as u64)
+            .arg(begun);
+        if let Some(found) = found {
+            let ended = found.leases.keys().filter(|field| {
+                !breaker.probes.iter().any(|probe| lease_field(breaker.id, probe) == **field)
+            });
+            for field in ended {
+                command.arg(field);
+            }
+        }
+        command
+    }
+}
+
+impl Store for RedisStore {
+    fn update(
+        &self,
+        name: &Name,
+        unknown: Unknown,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp),
+    ) -> Result<Option<Updated>, StoreError> {
+        let mut line = self.line()?;
+        let read = read(&key(name));
+        let mut answer: Answer = line.ask(&read)?;
+        for attempt in 0.. {
+            let found = self.found(&line, &answer)?;
+            let now = reading(answer.0);
+            let (clock, mut breaker) = match (&found, unknown) {
+                (Some(found), _) => (found.clock.advanced(now), found.settled(now)),
+                (None, Unknown::Create(policy)) => {
+                    let clock = Clock::new(now);
+                    (clock, Breaker::new((self.machine.random)(), policy.clone(), clock.time()))
+                }
+                (None, Unknown::Leave) => return Ok(None),
+            };
+            step(&mut breaker, clock.time());
+            let events = breaker.take_events();
+            let written: Option<Answer> = match writing(found.as_ref(), &breaker, events.clone()) {
+                Writing::Nothing => None,
+                Writing::Count(event) => {
+                    line.ask::<u64>(&count(name, clock, event))?;
+                    None
+                }
+                Writing::All(events) => {
+                    let (time, conflict): (u64, Option<Vec<(String, String)>>) =
+                        line.ask(&self.swap(name, found.as_ref(), &breaker, clock, events))?;
+                    conflict.map(|fields| (time, fields))
+                }
+            };
+            let Some(conflict) = written else {
+                let lease = match begun(found.as_ref(), &breaker) {
+                    Some(probe) => {
+                        let field = lease_field(breaker.id, probe);
+                        Some(Lease::keep(self.address.clone(), self.machine, name, field)?)
+                    }
+                    None => None,
+                };
+                return Ok(Some(Updated {
+                    breaker,
+                    clock,
+                    events,
+                    place: None,
+                    lease,
+                    warnings: Vec::new(),
+                    origin: Origin::Configured,
+                }));
+            };
+            line.goes_on()?;
+            answer = if attempt == 0 {
+                conflict
+            } else {
+                self.pause(attempt);
+                line.ask(&read)?
+            };
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
+        let mut line = self.line()?;
+        let answer: Answer = line.ask(&read(&key(name)))?;
+        let now = reading(answer.0);
+        Ok(self.found(&line, &answer)?.map(|found| {
+            let clock = found.clock.advanced(now);
+            let alive = found.alive(now).cloned();
+            let alive =
+                alive.map(|probe| LiveProbe { probe, command_pid: None, survivors: Vec::new() }).collect();
+            Snapshot { breaker: found.breaker, clock, alive }
+        }))
+    }
+
+    fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError> {
+        let mut line = self.line()?;
+        let answer: Answer = line.ask(&read(&key(name)))?;
+        if self.found(&line, &answer)?.is_none() {
+            return Ok(None);
+        }
+        line.goes_on()?;
+        let entries = line.ask(redis::cmd("XRANGE").arg(history_key(name)).arg("-").arg("+"))?;
+        told(&line, entries).map(Some)
+    }
+
+    fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError> {
+        let mut line = self.line()?;
+        let newest =
+            redis::cmd("XREVRANGE").arg(history_key(name)).arg("+").arg("-").arg("COUNT").arg(FEW).clone();
+        let entries: Entries = line.ask(&newest)?;
+        let mut entries = told(&line, entries)?;
+        entries.reverse();
+        Ok(entries)
+    }
+
+    fn names(&self) -> Result<Vec<Name>, StoreError> {
+        let mut line = self.line()?;
+        // The key of no breaker, for a name is never empty: only whether the store can be used.
+        line.ask::<Answer>(&read("brk:{}"))?;
+        let mut names = Vec::new();
+        let mut cursor = 0u64;
+        loop {
+            let (next, keys): (u64, Vec<String>) =
+                line.ask(redis::cmd("SCAN").arg(cursor).arg("MATCH").arg("brk:{*}").arg("COUNT").arg(1_000))?;
+            names.extend(
+                keys.iter().filter_map(|key| Name::decoded(key.strip_prefix("brk:{")?.strip_suffix('}')?)),
+            );
+            if next == 0 {
+                break;
+            }
+            cursor = next;
+            line.goes_on()?;
+        }
+        // A scan may give a key twice.
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    fn forget(&self, name: &Name) -> Result<bool, StoreError> {
+        let mut line = self.line()?;
+        let answer: Answer = line.ask(&read(&key(name)))?;
+        // What is no breaker of ours is not ours to remove.
+        if self.found(&line, &answer)?.is_none() {
+            return Ok(false);
+        }
+        let removed: u64 = line.ask(redis::cmd("DEL").arg(key(name)).arg(history_key(name)))?;
+        Ok(removed > 0)
+    }
+}
+
+fn told(line: &Line, entries: Entries) -> Result<Vec<Entry>, StoreError> {
+    let entries = entries.iter().map(|(_, fields)| Told::decode(fields));
+    entries.collect::<Result<_, _>>().map_err(|why| line.unusable(&why))
+}
+
+fn key(name: &Name) -> String {
+    format!("brk:{{{}}}", name.encoded())
+}
+
+fn history_key(name: &Name) -> String {
+    format!("{}:history", key(name))
+}
+
+fn evaluate(script: &str, keys: &[&str]) -> Cmd {
+    let mut command = redis::cmd("EVAL");
+    command.arg(script).arg(keys.len()).arg(keys);
+    command
+}
+
+fn read(key: &str) -> Cmd {
+    evaluate(READ, &[key])
+}
+
+fn count(name: &Name, clock: Clock, event: Event) -> Cmd {
+    let mark = match &event.kind {
+        EventKind::Refused { why, .. } => format!("{}/{}", event.generation, why.word()),
+        _ => String::new(),
+    };
+    let mut command = evaluate(COUNT, &[&key(name), &history_key(name)]);
+    command.arg(Told::new(clock, vec![event]).encode()).arg(mark).arg(HISTORY);
+    command
+}
+
+fn writing(found: Option<&Found>, breaker: &Breaker, events: Vec<Event>) -> Writing {
+    let Some(found) = found else {
+        return Writing::All(events);
+    };
+    if let [Event { kind: EventKind::Refused { .. }, .. }] = events.as_slice() {
+        let mut before = found.breaker.clone();
+        before.totals.refused = breaker.totals.refused;
+        if before == *breaker {
+            return events.into_iter().next().map_or(Writing::Nothing, Writing::Count);
+        }
+    }
+    if events.is_empty() && found.breaker == *breaker { Writing::Nothing } else { Writing::All(events) }
+}
+
+/// The probe that a step began.
+fn begun<'a>(found: Option<&Found>, breaker: &'a Breaker) -> Option<&'a Probe> {
+    let before = found.map_or(&[][..], |found| &found.breaker.probes);
+    breaker.probes.iter().find(|probe| !before.contains(probe))
+}

@@ -1,0 +1,66 @@
+//! A probe's lease: the server keeps the place for a while, and its holder asks for more while the probe runs. When
+//! the holder is gone nobody asks, and the lease ends by itself.
+//!
+//! Asking takes a thread of its own, for the one that supervises must not wait for a server. It sleeps in between.
+
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use super::address::Address;
+use super::line::Line;
+use super::{evaluate, key};
+use crate::name::Name;
+use crate::store::{Machine, StoreError};
+
+/// How long a place is kept for a holder that is not heard of.
+pub const LENGTH: Duration = Duration::from_secs(15);
+
+/// How often the holder is heard of. Two rounds may fail before the place is lost.
+const EVERY: Duration = Duration::from_secs(4);
+
+const RENEW: &str = include_str!("renew.lua");
+
+/// Held until it is dropped. The place itself is given back with the result.
+#[derive(Debug)]
+pub struct Lease {
+    _until_dropped: Sender<()>,
+}
+
+impl Lease {
+    /// Keeps a lease that has just begun.
+    pub fn keep(address: Address, machine: Machine, name: &Name, field: String) -> Result<Lease, StoreError> {
+        let (sender, dropped) = mpsc::channel();
+        let key = key(name);
+        let renewing = move || {
+            let mut line = None;
+            while dropped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+                match renew(&mut line, &address, machine, &key, &field) {
+                    Ok(true) => {}
+                    // The place is lost, and the result will be late.
+                    Ok(false) => return,
+                    // Another line next time: the server may be back before the lease ends.
+                    Err(_) => line = None,
+                }
+            }
+        };
+        (machine.thread)(Box::new(renewing)).map_err(StoreError::thread)?;
+        Ok(Lease { _until_dropped: sender })
+    }
+}
+
+fn renew<'a>(
+    line: &mut Option<Line<'a>>,
+    address: &'a Address,
+    machine: Machine,
+    key: &str,
+    field: &str,
+) -> Result<bool, StoreError> {
+    if line.is_none() {
+        *line = Some(Line::open(address, machine)?);
+    }
+    let Some(line) = line else {
+        return Ok(false);
+    };
+    line.starts_anew();
+    line.ask(evaluate(RENEW, &[key]).arg(field).arg(LENGTH.as_millis() as u64))
+}

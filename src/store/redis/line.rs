@@ -1,0 +1,140 @@
+//! The line to the server: one connection for one visit, and the time that the visit may take.
+//!
+//! A second is all that a run waits for a store that does not answer, whatever it is that hangs. A name that is looked
+//! up cannot be given up, so connecting happens on a thread that is left behind when time is up; it ends with `brk`.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use redis::{Client, Cmd, Connection, ErrorKind, FromRedisValue, RedisError};
+
+use super::address::Address;
+use super::found::FOREIGN;
+use crate::store::{Machine, Part, StoreError};
+
+/// What a visit may take before the store counts as away, in milliseconds: a tenth of the promised second is left for
+/// everything else.
+const LIMIT: u64 = 900;
+
+/// What a visit may take at all, where the server answers and others are faster all the time; as long as for the lock
+/// of a file.
+const PATIENCE: u64 = 5_000;
+
+pub struct Line<'a> {
+    address: &'a Address,
+    machine: Machine,
+    connection: Connection,
+    started: u64,
+    /// In milliseconds of the boot clock.
+    until: u64,
+}
+
+impl<'a> Line<'a> {
+    pub fn open(address: &'a Address, machine: Machine) -> Result<Line<'a>, StoreError> {
+        if let Some(flaw) = &address.flaw {
+            return Err(away(address, flaw));
+        }
+        let started = (machine.clocks)().up;
+        let (send, receive) = mpsc::sync_channel(1);
+        let info = address.info.clone();
+        let connect = move || {
+            let connected = Client::open(info)
+                .and_then(|client| client.get_connection_with_timeout(Duration::from_millis(LIMIT)));
+            // Nobody listens any more: the visit is over.
+            let _ = send.send(connected);
+        };
+        (machine.thread)(Box::new(connect))
+            .map_err(|error| away(address, &format!("no thread to connect with: {error}")))?;
+        let connection = match receive.recv_timeout(Duration::from_millis(LIMIT)) {
+            Ok(connected) => connected.map_err(|error| away(address, &trouble(&error)))?,
+            Err(RecvTimeoutError::Timeout) => return Err(away(address, NO_ANSWER)),
+            Err(RecvTimeoutError::Disconnected) => return Err(away(address, "connecting failed")),
+        };
+        Ok(Line { address, machine, connection, started, until: started + LIMIT })
+    }
+
+    /// Asks, and waits for the answer as long as the visit may last.
+    pub fn ask<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T, StoreError> {
+        let left = self.until.saturating_sub((self.machine.clocks)().up);
+        if left == 0 {
+            return Err(self.away(NO_ANSWER));
+        }
+        let left = Some(Duration::from_millis(left));
+        let answer = self
+            .connection
+            .set_read_timeout(left)
+            .and_then(|()| self.connection.set_write_timeout(left))
+            .and_then(|()| command.query(&mut self.connection));
+        answer.map_err(|error| match trouble(&error) {
+            text if text == FOREIGN => self.unusable(&text),
+            text => self.away(&text),
+        })
+    }
+
+    /// Another visit on the same line.
+    pub fn starts_anew(&mut self) {
+        self.started = (self.machine.clocks)().up;
+        self.until = self.started + LIMIT;
+    }
+
+    /// The server has shown that it is there, and there is more to ask: time starts anew, but not for ever.
+    pub fn goes_on(&mut self) -> Result<(), StoreError> {
+        let now = (self.machine.clocks)().up;
+        if now >= self.started + PATIENCE {
+            return Err(self.away("too many others change the same breaker at the same time"));
+        }
+        self.until = now + LIMIT;
+        Ok(())
+    }
+
+    fn away(&self, why: &str) -> StoreError {
+        away(self.address, why)
+    }
+
+    /// One breaker cannot be used.
+    pub fn unusable(&self, why: &str) -> StoreError {
+        StoreError::Away { store: self.address.to_string(), why: why.to_owned(), part: Part::Breaker }
+    }
+}
+
+fn away(address: &Address, why: &str) -> StoreError {
+    StoreError::Away { store: address.to_string(), why: why.to_owned(), part: Part::Server }
+}
+
+const NO_ANSWER: &str = "no answer within a second";
+
+/// What an error means, and what would help. Errors of a script carry the word that counts in their middle.
+fn trouble(error: &RedisError) -> String {
+    if error.is_timeout() {
+        return NO_ANSWER.to_owned();
+    }
+    if error.is_connection_refusal() {
+        return "nobody listens there (connection refused)".to_owned();
+    }
+    let text = format!("{} {error}", error.code().unwrap_or_default());
+    let known = [
+        ("WRONGTYPE", FOREIGN),
+        ("READONLY", "the server is a read-only replica; name its primary"),
+        ("OOM", "the server is out of memory (maxmemory)"),
+        ("MISCONF", "the server cannot save to its disk, and takes no writes until it can"),
+        ("NOREPLICAS", "the server takes no writes while it has too few replicas"),
+        ("NOAUTH", "the server asks for a password; put one into the URL or into a --store-password-file"),
+        ("WRONGPASS", "the server does not accept the password"),
+        ("Password authentication failed", "the server does not accept the password"),
+        ("NOPERM", "the user lacks a permission; brk needs eval, scan and del, and all keys from brk:*"),
+        ("LOADING", "the server is still loading its data"),
+        ("MASTERDOWN", "the server is a replica that has lost its primary"),
+        ("CLUSTERDOWN", "the cluster is down"),
+        (
+            "MOVED",
+            "the breaker belongs to another node of a cluster; name that node, or a proxy of the cluster",
+        ),
+    ];
+    if error.kind() == ErrorKind::UnexpectedReturnType {
+        return FOREIGN.to_owned();
+    }
+    match known.iter().find(|(word, _)| text.contains(word)) {
+        Some((_, meaning)) => (*meaning).to_owned(),
+        None => error.to_string().replace(['\n', '\r'], " "),
+    }
+}

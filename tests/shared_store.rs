@@ -1,0 +1,275 @@
+//! One breaker for many hosts: a real server, and hosts as state directories.
+
+use std::time::Instant;
+
+use crate::server::{Host, Server, signal_to};
+use crate::util::{Sandbox, until, until_file, wait};
+
+const FAIL: [&str; 7] = ["run", "--name", "x", "--", "sh", "-c", "exit 7"];
+const PASS: [&str; 5] = ["run", "--name", "x", "--", "true"];
+
+fn open(host: &Host, flags: &[&str]) {
+    let words = [&["run", "--name", "x", "--failures", "1"], flags, &["--", "sh", "-c", "exit 7"]].concat();
+    host.run(&words).code(7);
+    assert_eq!(host.status("x")["phase"], "open");
+}
+
+#[test]
+fn an_opening_on_one_host_refuses_on_all() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
+    for _ in 0..3 {
+        one.run(&FAIL).code(7).quiet();
+    }
+    two.run(&PASS).code(75).says("open after 3 failures (last: exit 7)");
+    one.run(&PASS).code(75);
+    two.run(&["check", "x"]).code(75);
+    let status = two.status("x");
+    assert_eq!(status["store"], format!("redis://127.0.0.1:{}/0", server.port()));
+    assert_eq!(status["totals"]["refused"], 2);
+    assert_eq!(status["totals"]["launched"], 3);
+    assert_eq!(two.events("x"), ["failure", "failure", "failure", "opened", "refused"]);
+    let history = two.run(&["history", "x", "--json", "-n", "1"]);
+    history.prints("\"count\":2");
+}
+
+#[test]
+fn one_probe_among_two_hosts_and_sixteen_candidates() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let hosts = [server.host(&sandbox, "one"), server.host(&sandbox, "two")];
+    open(&hosts[0], &["--cooldown", "100ms", "--jitter", "0"]);
+    hosts[1].until_due("x");
+    // The one that is admitted stays until all others have been turned away.
+    let script = "echo probe >> probes; while [ ! -e go ]; do sleep 0.05; done";
+    let start = |index: usize| hosts[index % 2].spawn(&["run", "--name", "x", "--", "sh", "-c", script]);
+    let mut runs: Vec<_> = (0..16).map(start).collect();
+    let mut refused = 0;
+    until("15 are refused", || {
+        runs.retain_mut(|run| match run.try_wait().expect("wait") {
+            Some(status) => {
+                assert_eq!(status.code(), Some(75));
+                refused += 1;
+                false
+            }
+            None => true,
+        });
+        refused == 15
+    });
+    sandbox.write("go", "");
+    wait(runs.remove(0), "the probe").code(0).quiet();
+    assert_eq!(sandbox.read("probes"), "probe\n");
+    let status = hosts[0].status("x");
+    assert_eq!((&status["phase"], &status["totals"]["probes"]), (&"closed".into(), &1.into()), "{status}");
+}
+
+#[test]
+fn forty_failures_at_once_are_counted_as_forty() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let hosts = [server.host(&sandbox, "one"), server.host(&sandbox, "two")];
+    let words = ["run", "--name", "x", "--failures", "1000", "--", "sh", "-c", "exit 7"];
+    let runs: Vec<_> = (0..40).map(|index| hosts[index % 2].spawn(&words)).collect();
+    for run in runs {
+        wait(run, "a failing run").code(7).quiet();
+    }
+    let status = hosts[0].status("x");
+    assert_eq!(status["totals"]["failure"], 40, "{status}");
+    assert_eq!(status["streak"], 40);
+    assert_eq!(status["window"]["total"], 20);
+    assert_eq!(hosts[1].events("x").len(), 40);
+}
+
+#[test]
+fn a_dead_hosts_place_is_free_when_the_lease_ends_and_not_before() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
+    open(&one, &["--cooldown", "1ms", "--jitter", "0"]);
+    one.until_due("x");
+    let mut prober = one.spawn(&["run", "--name", "x", "--", "sh", "-c", "echo $$ > pid; exec sleep 600"]);
+    let command: u32 = until_file(&sandbox.file("pid")).trim().parse().expect("a number");
+    signal_to(command, "KILL");
+    let killed = Instant::now();
+    prober.kill().expect("kill");
+    prober.wait().expect("wait");
+    let lease = server.cli(&["HKEYS", "brk:{x}"]);
+    assert!(lease.contains("lease:"), "{lease}");
+    let mut refused = 0;
+    until("another may probe", || {
+        let done = two.run(&["run", "--name", "x", "--", "sh", "-c", "exit 0"]);
+        match done.status().code() {
+            Some(75) => {
+                done.says("being probed");
+                refused += 1;
+                false
+            }
+            _ => {
+                done.code(0).quiet();
+                true
+            }
+        }
+    });
+    let waited = killed.elapsed().as_secs_f64();
+    assert!(waited > 9.0, "free after {waited}s, {refused} refusals");
+    assert!(refused > 1);
+    let events = two.events("x");
+    assert!(events.contains(&"lost".to_owned()), "{events:?}");
+    assert_eq!(two.status("x")["totals"]["lost"], 1);
+    assert_eq!(two.status("x")["phase"], "closed");
+}
+
+#[test]
+fn a_slow_probe_keeps_its_place() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
+    open(&one, &["--cooldown", "1ms", "--jitter", "0"]);
+    one.until_due("x");
+    let script = "echo > begun; while [ ! -e go ]; do sleep 0.1; done";
+    let prober = one.spawn(&["run", "--name", "x", "--", "sh", "-c", script]);
+    until_file(&sandbox.file("begun"));
+    // When the lease ends, as the server has it; it has been renewed when that has grown twice.
+    let ends = || {
+        server
+            .cli(&["HGETALL", "brk:{x}"])
+            .lines()
+            .skip_while(|line| !line.starts_with("lease:"))
+            .nth(1)
+            .map(str::to_owned)
+    };
+    let first: u64 = ends().expect("a lease").parse().expect("milliseconds");
+    until("the first lease would have ended", || {
+        let now = server.cli(&["TIME"]).lines().next().and_then(|line| line.parse::<u64>().ok());
+        now.expect("the time") * 1_000 > first + 1_000
+    });
+    let later: u64 = ends().expect("a lease").parse().expect("milliseconds");
+    assert!(later > first, "{later} {first}");
+    two.run(&PASS).code(75).says("being probed");
+    assert_eq!(two.status("x")["probes"].as_array().map(Vec::len), Some(1));
+    sandbox.write("go", "");
+    wait(prober, "the probe").code(0).quiet();
+    let status = two.status("x");
+    assert_eq!((&status["phase"], &status["totals"]["lost"]), (&"closed".into(), &0.into()), "{status}");
+    assert!(!server.cli(&["HKEYS", "brk:{x}"]).contains("lease:"));
+}
+
+#[test]
+fn who_has_lost_the_lease_is_late() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
+    open(&one, &["--cooldown", "1ms", "--jitter", "0", "--probe-successes", "2"]);
+    one.until_due("x");
+    let words = ["run", "--name", "x", "--probe-successes", "2", "--", "sh", "-c"];
+    let script = "echo > begun; while [ ! -e go ]; do sleep 0.05; done";
+    let prober = one.spawn(&[&words[..], &[script]].concat());
+    until_file(&sandbox.file("begun"));
+    // As if the holder had not been heard of for the length of a lease.
+    let lease = server.cli(&["HKEYS", "brk:{x}"]);
+    let lease = lease.lines().find(|field| field.starts_with("lease:")).expect("a lease");
+    server.cli(&["HSET", "brk:{x}", lease, "1"]);
+    assert_eq!(two.status("x")["probes"], serde_json::json!([]));
+    // The next probe succeeds in the same place and the same generation, and does not close yet.
+    two.run(&[&words[..], &["exit 0"]].concat()).code(0);
+    sandbox.write("go", "");
+    wait(prober, "the lost probe").code(0);
+    let status = two.status("x");
+    assert_eq!(status["phase"], "half-open", "{status}");
+    assert_eq!((&status["totals"]["lost"], &status["totals"]["late"]), (&1.into(), &1.into()), "{status}");
+    let events = two.events("x");
+    assert_eq!(events.iter().filter(|word| *word == "late").count(), 1, "{events:?}");
+}
+
+#[test]
+fn a_run_whose_breaker_was_forgotten_is_late() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
+    let script = "echo > begun; while [ ! -e go ]; do sleep 0.05; done; exit 7";
+    let run = one.spawn(&["run", "--name", "x", "--", "sh", "-c", script]);
+    until_file(&sandbox.file("begun"));
+    two.run(&["forget", "x"]).code(0).prints("x: closed -> forgotten");
+    two.run(&PASS).code(0);
+    sandbox.write("go", "");
+    wait(run, "the run").code(7);
+    assert_eq!(two.events("x"), ["success", "late"]);
+    assert_eq!(two.status("x")["streak"], 0);
+}
+
+#[test]
+fn all_commands_work_on_the_store() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
+    one.run(&["trip", "x", "--for", "1h", "--reason", "upgrade"]).code(0);
+    two.run(&PASS).code(75).says("upgrade");
+    two.run(&["reset", "x"]).code(0).prints("x: open -> closed");
+    one.run(&PASS).code(0).quiet();
+    two.run(&["hold", "x", "open", "--reason", "moving"]).code(0);
+    one.run(&PASS).code(75).says("held open");
+    two.run(&["release", "x"]).code(0);
+    one.run(&PASS).code(0).quiet();
+    assert_eq!(
+        two.events("x"),
+        ["tripped", "refused", "reset", "success", "held", "refused", "released", "success"]
+    );
+    two.run(&["forget", "x"]).code(0);
+    one.run(&["status", "x"]).code(1).says("no such breaker");
+    assert_eq!(server.cli(&["KEYS", "*"]), "");
+}
+
+#[test]
+fn every_name_has_a_breaker_of_its_own() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let host = server.host(&sandbox, "one");
+    let long = "/".repeat(128);
+    let names = ["a/b", "..", "*", "a}b", "{", "ünï", "x:history", "X", "x", long.as_str()];
+    for name in names {
+        host.run(&["run", "--name", name, "--", "false"]).code(1).quiet();
+        assert_eq!(host.status(name)["totals"]["failure"], 1, "{name}");
+    }
+    let done = host.run(&["status", "--json"]);
+    done.code(0);
+    let value: serde_json::Value = serde_json::from_str(&done.stdout()).expect("JSON");
+    let mut found: Vec<_> = value["breakers"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|breaker| breaker["name"].as_str().expect("a name"))
+        .collect();
+    found.sort_unstable();
+    let mut expected = names;
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    host.run(&["forget", "*"]).code(0);
+    assert_eq!(host.status("x")["name"], "x");
+    // Both keys of a breaker are in one slot of a cluster.
+    for key in server.cli(&["KEYS", "*"]).lines() {
+        assert!(key.starts_with("brk:{") && (key.ends_with('}') || key.ends_with("}:history")), "{key}");
+    }
+}
+
+#[test]
+fn the_history_does_not_grow_for_ever() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let host = server.host(&sandbox, "one");
+    host.run(&PASS).code(0);
+    let fill = "local entry = redis.call('XRANGE', KEYS[1], '-', '+')[1][2][2] \
+        for _ = 1, 12000 do redis.call('XADD', KEYS[1], '*', 'entry', entry) end";
+    server.cli(&["EVAL", fill, "1", "brk:{x}:history"]);
+    host.run(&PASS).code(0);
+    let length: u64 = server.cli(&["XLEN", "brk:{x}:history"]).parse().expect("a number");
+    assert!((10_000..10_200).contains(&length), "{length}");
+    assert_eq!(host.events("x").len() as u64, length);
+}
+
+#[test]
+fn a_crowd_of_hundreds_is_counted_to_the_last() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let hosts = [server.host(&sandbox, "one"), server.host(&sandbox, "two")];
+    open(&hosts[0], &["--cooldown", "1h"]);
+    let runs: Vec<_> = (0..300).map(|index| hosts[index % 2].spawn(&PASS)).collect();
+    for run in runs {
+        wait(run, "a refused run").code(75);
+    }
+    let status = hosts[0].status("x");
+    // A host that had to wait for more than a second has counted in its own files.
+    let own = |host: &Host| host.with_store("").status("x")["totals"]["refused"].as_u64().unwrap_or(0);
+    let refused = status["totals"]["refused"].as_u64().expect("a number");
+    assert_eq!(refused + own(&hosts[0]) + own(&hosts[1]), 300, "{status}");
+    assert!(refused > 0, "{status}");
+}
