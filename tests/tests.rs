@@ -5,11 +5,14 @@
 )]
 
 mod around;
+mod clocks;
 mod completions;
 mod config;
 mod contention;
 mod crash;
 mod cron;
+mod faults;
+mod fuzz;
 mod generated;
 mod given;
 mod init;
@@ -30,6 +33,7 @@ mod signals;
 mod state;
 mod store_address;
 mod store_trouble;
+mod storm;
 mod supervise;
 mod tidy;
 mod tools;

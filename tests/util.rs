@@ -173,6 +173,11 @@ impl Done {
     }
 }
 
+/// How much to do: the first in an ordinary run of the tests, the second where `BRK_PROOF=long` asks for more.
+pub fn scale<T>(ordinary: T, long: T) -> T {
+    if std::env::var("BRK_PROOF").is_ok_and(|word| word == "long") { long } else { ordinary }
+}
+
 /// The path of the binary under test.
 pub fn brk() -> &'static str {
     env!("CARGO_BIN_EXE_brk")

@@ -12,8 +12,10 @@
 
 mod closed;
 mod half_open;
+mod model;
 mod open;
 mod operator;
+mod properties;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -50,6 +52,13 @@ pub(super) fn last(count: u32) -> Option<WindowSize> {
 
 pub(super) fn within(millis: u64) -> Option<WindowSize> {
     Some(WindowSize::Span(Millis(millis)))
+}
+
+/// How much to do: the first in an ordinary test run, the second where `BRK_PROOF=long` asks for more.
+pub(super) fn scale<T>(ordinary: T, long: T) -> T {
+    #[expect(clippy::disallowed_methods, reason = "a test may be told how long to go on")]
+    let is_long = std::env::var("BRK_PROOF").is_ok_and(|word| word == "long");
+    if is_long { long } else { ordinary }
 }
 
 /// Plays the script of each row and compares the traces.

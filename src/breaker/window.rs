@@ -21,7 +21,7 @@ pub struct Call {
 /// a view of what was kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    calls: VecDeque<Call>,
+    pub(super) calls: VecDeque<Call>,
 }
 
 /// What a window holds, counted.

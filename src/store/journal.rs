@@ -281,3 +281,6 @@ fn read_at(file: &File, start: u64, end: u64) -> io::Result<Vec<u8>> {
     bytes.truncate(filled);
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! A journal that was cut off, flipped or made up: what is read is a record that was written, or nothing.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::breaker::event::RefusedBy;
+use crate::breaker::outcome::{Ending, Verdict};
+use crate::breaker::policy::Policy;
+use crate::breaker::time::{Millis, Reading, Timestamp};
+use crate::breaker::{Admission, Mode, Refusal, Report, Task, Visitor};
+
+/// A few records, as a store would write them.
+fn lived() -> Vec<Record> {
+    let clock = Clock::new(Reading { wall: 1_700_000_000_000, boot: 1, up: 5_000 });
+    let now = clock.time();
+    let policy = Policy::default();
+    let mut breaker = Breaker::new(7, policy.clone(), now);
+    let mut records = Vec::new();
+    for step in 0..8_u64 {
+        let now = now.after(Millis(step));
+        let visitor = Visitor { mode: Mode::Enforce, pid: 1, lifetime: None, task: Task::Command };
+        if let Admission::Granted(permit) = breaker.admit(&policy, &visitor, now) {
+            let (ending, verdict) = if step == 1 {
+                (Ending::Exited(0), Verdict::Success)
+            } else {
+                (Ending::Exited(7), Verdict::Failure)
+            };
+            let program = "prog\u{fffd}\"\\".to_owned();
+            let report = Report { ending, verdict, duration: Millis(3), program, task: Task::Command };
+            breaker.complete(&permit, report, &policy, now, 0.5);
+        }
+        records.push(Record { v: VERSION, clock, events: breaker.take_events(), state: breaker.clone() });
+    }
+    records
+}
+
+fn file(bytes: &[u8]) -> File {
+    let mut file = tempfile::tempfile().expect("a file");
+    file.write_all(bytes).expect("written");
+    file
+}
+
+/// Writes records one after the other, merging refusals as the store does.
+fn written(records: &[Record]) -> Vec<u8> {
+    let file = file(b"");
+    for record in records {
+        let tail = tail(&file).expect("read");
+        let before = if let Tail::Found(newest) = &tail { Some(&**newest) } else { None };
+        write(&file, before, record.clone()).expect("written");
+    }
+    read_at(&file, 0, file.metadata().expect("metadata").len()).expect("read")
+}
+
+/// What may be read: every state that a whole line of these bytes holds.
+fn states(bytes: &[u8]) -> BTreeSet<String> {
+    let lines = bytes.split_inclusive(|&byte| byte == b'\n');
+    lines
+        .filter_map(|line| match decode(line) {
+            Line::Whole(record) => Some(serde_json::to_string(&record).expect("text")),
+            Line::Newer(_) | Line::Broken => None,
+        })
+        .collect()
+}
+
+fn found(bytes: &[u8]) -> Option<String> {
+    match newest(bytes, 0) {
+        Tail::Found(newest) => Some(serde_json::to_string(&newest.record).expect("text")),
+        Tail::Empty | Tail::Damaged => None,
+        Tail::Newer(version) => panic!("taken for version {version}"),
+    }
+}
+
+#[test]
+fn any_prefix_gives_the_newest_whole_record() {
+    let bytes = written(&lived());
+    for length in 0..=bytes.len() {
+        let cut = &bytes[..length];
+        let last = cut.iter().rposition(|&byte| byte == b'\n').map(|at| &cut[..=at]);
+        let expected = last.and_then(found);
+        assert_eq!(found(cut), expected, "cut at {length}");
+        assert_eq!(last.is_some(), expected.is_some(), "cut at {length}");
+    }
+    assert!(matches!(newest(b"", 0), Tail::Empty));
+    assert!(matches!(newest(&bytes[..20], 0), Tail::Empty), "a first record that was torn");
+    assert!(matches!(newest(b"{\"v\":x", 0), Tail::Damaged));
+}
+
+#[test]
+fn a_flipped_byte_gives_a_record_that_was_written_or_none() {
+    let bytes = written(&lived());
+    let written = states(&bytes);
+    let mut flips = 0;
+    for at in 0..bytes.len() {
+        for bit in [0x01, 0x02, 0x20, 0x80] {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= bit;
+            if let Some(state) = found(&flipped) {
+                assert!(written.contains(&state), "byte {at} ^ {bit}: {state}");
+            }
+            flips += 1;
+        }
+    }
+    println!("proof: journal: {} prefixes, {flips} flipped bytes", bytes.len() + 1);
+}
+
+#[test]
+fn a_hole_gives_a_record_that_was_written() {
+    let bytes = written(&lived());
+    let written = states(&bytes);
+    for at in (0..bytes.len()).step_by(7) {
+        for size in [1, 64, 512, 4096] {
+            let mut holed = bytes.clone();
+            let end = (at + size).min(holed.len());
+            holed[at..end].fill(0);
+            if let Some(state) = found(&holed) {
+                assert!(written.contains(&state), "{size} zeros at {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn refusals_of_one_kind_are_one_line() {
+    let mut records = lived();
+    let clock = records[0].clock;
+    let mut breaker = records.pop().expect("a record").state;
+    let mut refuse = |why, retry_at| {
+        breaker.turned_away(Refusal { why, retry_at }, Mode::Enforce);
+        Record { v: VERSION, clock, events: breaker.take_events(), state: breaker.clone() }
+    };
+    let first: Vec<_> = (0..30).map(|_| refuse(RefusedBy::Open, Some(Timestamp(9)))).collect();
+    let other = refuse(RefusedBy::Busy, None);
+    let lines = |records: &[Record]| written(records).iter().filter(|&&byte| byte == b'\n').count();
+    assert_eq!(lines(&first), 1);
+    assert_eq!(lines(&[&first[..], &[other]].concat()), 2);
+    let newest = found(&written(&first)).expect("a record");
+    assert!(newest.contains("\"count\":30"), "{newest}");
+}
+
+#[test]
+fn a_later_version_is_known_whatever_its_seal() {
+    let bytes = written(&lived());
+    let text = String::from_utf8(bytes.clone()).expect("text");
+    let last = text.trim_end().lines().last().expect("a line");
+    let body = last.trim_end()[..last.trim_end().len() - CHECKSUM_LEN].replacen("{\"v\":1", "{\"v\":9", 1);
+    let resealed = format!("{body},\"crc\":\"{:08x}\"}}\n", crc32fast::hash(body.as_bytes()));
+    for line in [resealed.as_str(), "{\"v\":2}\n", "{\"v\":4000000000,\"seal\":[1]}\n"] {
+        let all = [&bytes[..], line.as_bytes()].concat();
+        assert!(matches!(newest(&all, 0), Tail::Newer(_)), "{line}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = newest(&bytes, 0);
+        let _ = newest(&bytes, 1);
+        let _ = records(&file(&bytes));
+    }
+
+    #[test]
+    fn no_lines_make_it_panic(lines in "(\\{\"v\":[0-9]{1,12}[^\n]{0,40}\n|[^\n]{0,40}\n){0,6}") {
+        let _ = newest(lines.as_bytes(), 0);
+    }
+}

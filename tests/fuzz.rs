@@ -1,0 +1,191 @@
+//! Arguments and environments that make no sense: whatever is asked, the answer is one of the documented exits, and
+//! never a panic.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use crate::storm::Numbers;
+use crate::util::{Sandbox, finish, scale};
+
+const WORDS: &[&str] = &[
+    "run",
+    "check",
+    "status",
+    "history",
+    "explain",
+    "metrics",
+    "reset",
+    "trip",
+    "hold",
+    "release",
+    "forget",
+    "config",
+    "profiles",
+    "completions",
+    "help",
+    "--help",
+    "--version",
+    "--name",
+    "n",
+    "a/b",
+    "..",
+    "*",
+    "",
+    "--",
+    "-",
+    "-q",
+    "-n",
+    "true",
+    "false",
+    "sh",
+    "-c",
+    "exit 7",
+    "--failures",
+    "0",
+    "1",
+    "-1",
+    "99999999999999999999",
+    "--failure-rate",
+    "50%",
+    "0.5",
+    "nan",
+    "inf",
+    "-0",
+    "1e308",
+    "--slow-rate",
+    "--slow-after",
+    "1ms",
+    "--window",
+    "10m",
+    "20",
+    "--min-calls",
+    "--trip-on",
+    "--fail-on",
+    "--success-on",
+    "--ignore-on",
+    "1-5",
+    "signal",
+    "SIGKILL",
+    "timeout",
+    "256",
+    "--cooldown",
+    "1h",
+    "0s",
+    "584942417355y",
+    "18446744073709551615s",
+    "--backoff",
+    "2",
+    "1.7976931348623157e308",
+    "--max-cooldown",
+    "--jitter",
+    "100%",
+    "--run-at-least-every",
+    "--probes",
+    "4294967295",
+    "--probe-successes",
+    "--probe-failures",
+    "--probe",
+    "exit 1",
+    "--timeout",
+    "300ms",
+    "--signal",
+    "TERM",
+    "--kill-after",
+    "--preserve-status",
+    "--observe",
+    "--refused-exit",
+    "75",
+    "--on-state-error",
+    "refuse",
+    "--report",
+    "report",
+    "--retries",
+    "--retry-delay",
+    "--wait=5ms",
+    "--max-concurrent",
+    "--fallback",
+    "true",
+    "--fallback-on",
+    "failure",
+    "--output",
+    "on-change",
+    "--on-open",
+    "--state-dir",
+    "elsewhere",
+    "--config",
+    "missing.toml",
+    "--json",
+    "--all",
+    "--for",
+    "--reason",
+    "because",
+    "open",
+    "closed",
+    "--since",
+    "-x",
+    "ünï",
+    "\u{202e}",
+    "=",
+    "--name=",
+    "--quiet=maybe",
+    "bash",
+    "curl",
+    "--profile",
+];
+
+const VARIABLES: &[(&str, &[&str])] = &[
+    ("BRK_STATE_DIR", &["", "relative", "/dev/null", "/proc/self", "\u{202e}", "/nonexistent/a/b"]),
+    ("BRK_CONFIG", &["", "missing.toml", "/dev/null", "/", "."]),
+    ("BRK_STORE", &["", "redis://", "nonsense", "redis://127.0.0.1:1/0"]),
+    ("XDG_STATE_HOME", &["", "relative", "/dev/null"]),
+    ("STATE_DIRECTORY", &["", ":", "::a", "/dev/full:/x"]),
+    ("HOME", &["", "/nonexistent", "relative"]),
+    ("COLUMNS", &["0", "-1", "99999999999"]),
+    ("RUST_BACKTRACE", &["full"]),
+    ("TMPDIR", &["", "/nonexistent"]),
+];
+
+/// The codes that the manual names, and those of the commands in the pool.
+const CODES: [i32; 10] = [0, 1, 2, 7, 75, 124, 125, 126, 127, 130];
+
+#[test]
+fn nothing_makes_it_panic() {
+    let sandbox = Sandbox::new();
+    let mut numbers = Numbers(0x1234_5678_9abc_def1);
+    let cases = scale(400, 10_000);
+    for case in 0..cases {
+        let mut command = sandbox.brk();
+        let mut words: Vec<OsString> = Vec::new();
+        if numbers.below(2) == 0 {
+            words.extend(["run", "--name", "n"].map(OsString::from));
+        }
+        for _ in 0..numbers.below(9) {
+            let word = WORDS[numbers.below(WORDS.len() as u64) as usize];
+            let mut bytes = word.as_bytes().to_vec();
+            match numbers.below(24) {
+                0 => bytes.push(0xff),
+                1 => bytes.truncate(1),
+                2 => bytes.extend(vec![b'9'; 300]),
+                _ => {}
+            }
+            words.push(OsString::from_vec(bytes));
+        }
+        if numbers.below(2) == 0 {
+            words.extend(["--", "true"].map(OsString::from));
+        }
+        for (variable, values) in VARIABLES {
+            if numbers.below(6) == 0 {
+                command.env(variable, values[numbers.below(values.len() as u64) as usize]);
+            }
+        }
+        let done = finish({
+            command.args(words);
+            command
+        });
+        let told = format!("case {case}\n{}", done.all());
+        assert!(!done.stderr().contains("panicked") && !done.stderr().contains("RUST_BACKTRACE"), "{told}");
+        let refused = done.status().code().is_some_and(|code| CODES.contains(&code) || code == 99);
+        assert!(refused, "an exit that nobody asked for: {told}");
+    }
+    println!("proof: fuzz: {cases} command lines and environments");
+}
