@@ -14,7 +14,6 @@ mod hear;
 mod operator;
 pub mod outcome;
 pub mod policy;
-#[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "only a shared store casts a shadow"))]
 pub mod shadow;
 #[cfg(test)]
 mod tests;

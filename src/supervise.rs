@@ -25,7 +25,7 @@ use crate::breaker::outcome::{Ending, Status, Unstartable};
 use escalate::{Action, Escalation, Event, Reached, Sender};
 use plan::{Group, Plan};
 use tree::{Member, Tree};
-use unix::{Caught, Forked, Pid, Source};
+use unix::{Born, Caught, Pid, Source};
 
 pub use escalate::{Escalate, Leftovers, Limits};
 pub use unix::{die_of, quiet_thread, release_signals};
@@ -113,7 +113,7 @@ pub fn run(
     unix::adopt_orphans();
     let mut tree = Tree::new();
     let start = Instant::now();
-    let command = unix::fork(&plan).map_err(SuperviseError::Fork)?;
+    let command = unix::start(plan).map_err(SuperviseError::Fork)?;
     tree.has_command(command.pid);
     started(command.pid.cast_unsigned());
     let watch = Watch {
@@ -144,7 +144,7 @@ struct Deadlines {
 }
 
 struct Watch {
-    command: Forked,
+    command: Born,
     group: Group,
     tree: Tree,
     escalation: Escalation,
@@ -207,7 +207,9 @@ impl Watch {
         // A hangup tells the leader of the session, and nobody else.
         let leader_alone = matches!(signal, libc::SIGHUP | libc::SIGCONT) && unix::leads_session();
         let reached = match sender {
-            Sender::Terminal if shares_group && !leader_alone => Reached::CommandToo,
+            Sender::Terminal if source == Source::Kernel && shares_group && !leader_alone => {
+                Reached::CommandToo
+            }
             // A shell continues all of a job at once.
             Sender::Process
                 if signal == libc::SIGCONT && shares_group && !tree::is_stopped(self.command.pid) =>
@@ -296,7 +298,7 @@ impl Watch {
             drop(unix::send(command, signal));
             drop(unix::send(command, libc::SIGCONT));
         }
-        let mut told: Vec<Pid> = vec![command];
+        let mut told: Vec<Pid> = if group_told { Vec::new() } else { vec![command] };
         for _ in 0..ROUNDS {
             self.left = self.tree.members();
             let is_new =

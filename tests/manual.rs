@@ -164,6 +164,28 @@ fn the_recipes_can_be_cooked() {
     verify_units(&sandbox, &["db-backup.service", "db-backup.timer"]);
 }
 
+#[test]
+fn the_examples_of_the_package_are_accepted() {
+    let sandbox = kitchen();
+    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging");
+    let units = ["brk-example.service", "brk-example.timer"];
+    for file in units.iter().chain(&["config.toml"]) {
+        std::fs::copy(packaging.join(file), sandbox.file(file)).expect("a file of the package");
+    }
+    verify_units(&sandbox, &units);
+    sandbox.run(&["--config", "config.toml", "config", "--check"]).code(0);
+    // What stands there as a comment is meant to be uncommented.
+    let keys = sandbox
+        .read("config.toml")
+        .lines()
+        .skip(2)
+        .map(|line| line.trim_start_matches("# ").to_owned() + "\n")
+        .collect::<String>();
+    sandbox.write("config.toml", keys);
+    sandbox.run(&["--config", "config.toml", "config", "--check"]).code(0);
+    sandbox.run(&["--config", "config.toml", "config", "db-1"]).code(0).prints("profile = \"psql\"");
+}
+
 /// Requires that systemd accepts these units, whose programs are taken from the sandbox.
 #[track_caller]
 pub fn verify_units(sandbox: &Sandbox, units: &[&str]) {

@@ -174,6 +174,7 @@ fn the_policy_says_where_it_comes_from() {
     sandbox.run(&words).code(0);
     let done = sandbox.run(&["--config", "config.toml", "status", "db"]);
     let stdout = done.code(0).stdout();
+    let stdout = &stdout[stdout.find("policy ").expect("a policy")..];
     let line = |key: &str| {
         let line = stdout.lines().find(|line| line.split_whitespace().any(|word| word == key));
         line.unwrap_or_default()

@@ -5,10 +5,14 @@ use std::fmt::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
+use crate::server::Server;
 use crate::util::{Sandbox, finish};
 
 /// The port that the README's server listens on; a free one takes its place here.
 const PORT: &str = "8137";
+
+/// The address of the README's shared store.
+const STORE: &str = "redis://redis.example.com/0";
 
 /// What the README calls a `brk` that is still to be built.
 const BUILT: &str = "cargo run --release --quiet -- ";
@@ -199,6 +203,10 @@ fn the_recipes_are_command_lines_that_brk_accepts() {
                 line[at..].split_once(" -- ").expect("a recipe separates its command by --");
             assert!(!command.trim().is_empty(), "{line}");
             let sandbox = Sandbox::new();
+            // A store that is really there takes the place of the one in the text.
+            let server = options.contains(STORE).then(Server::start);
+            let options =
+                server.as_ref().map_or(options.to_owned(), |server| options.replace(STORE, &server.url()));
             sandbox.shell(&format!("{options} -- true")).code(0).quiet();
             seen += 1;
         }

@@ -200,29 +200,75 @@ fn while_it_waits_to_be_admitted_a_signal_ends_it_at_once() {
     }
 }
 
+/// Somebody who holds the lock of a breaker until dropped.
+struct Holder(Child);
+
+impl Holder {
+    fn new(sandbox: &Sandbox) -> Holder {
+        let script = "echo held >held; read line";
+        let mut flock = sandbox.command("flock");
+        flock.args(["--no-fork", "state/x.lock", "sh", "-c", script]).stdin(Stdio::piped());
+        let flock = flock.spawn().expect("flock");
+        until_file(&sandbox.file("held"));
+        Holder(flock)
+    }
+
+    /// Waits until a process waits, too.
+    #[track_caller]
+    fn until_waited_for_by(&self, sandbox: &Sandbox, pid: u32) {
+        let lock = sandbox.file("state/x.lock");
+        until("it has the lock's file open and sleeps", || {
+            let fds = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten();
+            let has = fds.flatten().any(|fd| std::fs::read_link(fd.path()).is_ok_and(|link| link == lock));
+            has && stat(pid, 3).as_deref() == Some("S")
+        });
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn while_it_waits_for_a_lock_a_signal_ends_it_at_once() {
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     sandbox.run(&["trip", "x"]).code(0);
-    let mut flock = sandbox.command("flock");
-    let mut flock =
-        flock.args(["state/x.lock", "sh", "-c", "echo held >held; sleep 1000"]).spawn().expect("flock");
-    until_file(&sandbox.file("held"));
+    let holder = Holder::new(&sandbox);
     let mut child = guarded_script(&sandbox, &[], "echo ran >ran").spawn().expect("brk");
-    let lock = sandbox.file("state/x.lock");
-    until("it has the lock's file open and sleeps", || {
-        let fds = std::fs::read_dir(format!("/proc/{}/fd", child.id())).expect("descriptors");
-        let has = fds.flatten().any(|fd| std::fs::read_link(fd.path()).is_ok_and(|link| link == lock));
-        has && stat(child.id(), 3).as_deref() == Some("S")
-    });
+    holder.until_waited_for_by(&sandbox, child.id());
     kill(child.id(), "TERM");
     assert_eq!(child.wait().expect("an end").signal(), Some(15));
     assert!(!sandbox.file("ran").exists());
-    for (pid, _) in left(&sandbox) {
-        kill(pid, "KILL");
+}
+
+#[test]
+fn while_it_records_a_result_a_signal_does_not_end_it() {
+    for (flags, end) in [
+        (&[][..], (Some(4), None)),
+        // Nothing more is launched, and the signal is not forgotten.
+        (&["--retries", "5", "--retry-delay", "0"], (None, Some(15))),
+    ] {
+        let sandbox = Sandbox::new();
+        let _sweeper = Sweeper(&sandbox);
+        let script = "echo $$ >pid; read line <go; echo ran >>ran; exit 4";
+        sandbox.shell("mkfifo go").code(0);
+        let mut child = guarded_script(&sandbox, flags, script).spawn().expect("brk");
+        let command = until_pid(&sandbox.file("pid"));
+        let holder = Holder::new(&sandbox);
+        sandbox.shell("echo >go").code(0);
+        until_gone(command);
+        holder.until_waited_for_by(&sandbox, child.id());
+        kill(child.id(), "TERM");
+        drop(holder);
+        let status = child.wait().expect("an end");
+        assert_eq!((status.code(), status.signal()), end, "{flags:?}");
+        assert_eq!(sandbox.events("x"), ["failure"], "{flags:?}");
+        assert_eq!(sandbox.read("ran"), "ran\n", "{flags:?}");
     }
-    flock.wait().expect("an end");
 }
 
 /// What a shell with job control is to its job, without a terminal: of the same session and another group, so that

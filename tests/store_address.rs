@@ -1,7 +1,9 @@
 //! Where a shared store is: flags, variable and configuration, secrets, TLS.
 
 use crate::server::{Host, Server, free_port};
-use crate::util::{Sandbox, finish};
+use crate::util::Sandbox;
+#[cfg(feature = "tls")]
+use crate::util::finish;
 
 const SECRET: &str = "hunter2-secret";
 const PASS: [&str; 5] = ["run", "--name", "x", "--", "true"];
@@ -131,6 +133,14 @@ fn numbered_databases_are_apart() {
     assert_eq!(host.status("x")["store"], format!("{}/3", server.url()));
 }
 
+#[cfg(not(feature = "tls"))]
+#[test]
+fn without_tls_it_says_so() {
+    let done = Host::new(&Sandbox::new(), "one", "rediss://127.0.0.1").run(&PASS);
+    done.code(125).says("BRK_STORE: this brk was built without TLS; build it with the cargo feature 'tls'");
+}
+
+#[cfg(feature = "tls")]
 #[test]
 fn over_tls() {
     let sandbox = Sandbox::new();

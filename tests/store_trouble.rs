@@ -72,6 +72,22 @@ fn no_such_host() {
 }
 
 #[test]
+fn something_else_that_answers() {
+    let sandbox = Sandbox::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("redis://{}", listener.local_addr().expect("its address"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = std::io::Write::write_all(
+                &mut stream.expect("a connection"),
+                b"HTTP/1.1 400 Bad Request\r\n\r\n",
+            );
+        }
+    });
+    check(&Host::new(&sandbox, "one", &url), "cannot be used");
+}
+
+#[test]
 fn stopped_and_continued() {
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");

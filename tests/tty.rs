@@ -359,6 +359,31 @@ fn a_signal_from_a_process_is_passed_on_on_a_terminal_too() {
 }
 
 #[test]
+fn a_key_before_the_command_is_there_is_passed_on() {
+    let sandbox = Sandbox::new();
+    let _sweeper = Sweeper(&sandbox);
+    let mut terminal = Terminal::shell(&sandbox);
+    // Two seconds before the new process is made, with signals already caught.
+    terminal.types(
+        "strace -f -o trace -e trace=clone -e inject=clone:delay_enter=2000000 brk run --name x -- sleep 1000\n",
+    );
+    until("brk catches SIGINT", || {
+        left(&sandbox)
+            .iter()
+            .filter(|(_, line)| line.contains("/brk run") || line.starts_with("brk run"))
+            .any(|(pid, _)| {
+                let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+                let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:\t"));
+                caught.and_then(|mask| u64::from_str_radix(mask, 16).ok()).is_some_and(|mask| mask & 2 != 0)
+            })
+    });
+    terminal.types(CTRL_C);
+    terminal.code(130);
+    until("all are gone", || !left(&sandbox).iter().any(|(_, line)| line.contains("1000")));
+    assert_eq!(sandbox.events("x"), ["ignored"]);
+}
+
+#[test]
 fn a_key_starts_no_clock() {
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);

@@ -232,16 +232,13 @@ fn decode(line: &[u8]) -> Line {
     let Some(text) = line.strip_suffix(b"\n").map(<[u8]>::trim_ascii_end) else {
         return Line::Broken;
     };
-    if is_whole(text) {
-        if let Ok(record) = serde_json::from_slice::<Record>(text)
-            && record.v == VERSION
-        {
-            return Line::Whole(Box::new(record));
-        }
-    } else if seal(text).is_some() {
-        // Sealed, and not as it was written: what it says of its version is as doubtful as the rest.
-        return Line::Broken;
+    if is_whole(text)
+        && let Ok(record) = serde_json::from_slice::<Record>(text)
+        && record.v == VERSION
+    {
+        return Line::Whole(Box::new(record));
     }
+    // Whatever its checksum: a later format may seal its lines in another way, and what only might be one is left alone.
     match serde_json::from_slice::<Versioned>(text) {
         Ok(Versioned { v }) if v > VERSION => Line::Newer(v),
         _ => Line::Broken,

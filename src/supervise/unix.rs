@@ -1,11 +1,12 @@
 //! The system calls of supervising that have no safe form. `unsafe` is here and in the modules below, and nowhere
-//! else: what this process was given (`given`), signals (`signals`), fork and exec (`exec`), and here sending, waiting,
-//! groups.
+//! else: what this process was given (`given`), signals (`signals`), a new process (`birth`) and how it becomes the command
+//! (`exec`), and here sending, waiting, groups.
 //!
 //! Not here: what to do and when (`escalate`), what is to be executed (`plan`), and who belongs to it (`tree`).
 
 #![expect(unsafe_code, reason = "fork, signal handlers and waiting without reaping exist in no safe form")]
 
+mod birth;
 mod exec;
 mod given;
 mod signals;
@@ -22,7 +23,7 @@ use std::ptr;
 
 use crate::breaker::outcome::Status;
 
-pub use exec::{Forked, environment, fork};
+pub use exec::{Born, environment, start};
 pub use signals::{
     Caught, Source, catch_signals, caught_signals, die_of, put_back, quiet_thread, release_signals, stop,
 };

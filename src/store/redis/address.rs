@@ -25,6 +25,11 @@ impl Address {
         if !scheme.is_some_and(|scheme| matches!(scheme, "redis" | "rediss" | "valkey" | "valkeys")) {
             return Err(BadUrl(format!("its scheme is not one of a store; {RIGHT_FORM}")));
         }
+        if cfg!(not(feature = "tls")) && scheme.is_some_and(|scheme| matches!(scheme, "rediss" | "valkeys")) {
+            return Err(BadUrl(
+                "this brk was built without TLS; build it with the cargo feature 'tls'".to_owned(),
+            ));
+        }
         let parsed =
             redis::parse_redis_url(url).ok_or_else(|| BadUrl(format!("it is no URL; {RIGHT_FORM}")))?;
         if parsed.query().is_some() || parsed.fragment().is_some() {
@@ -142,7 +147,7 @@ mod tests {
             "redis://user:secret@host/-1",
             "redis://user:secret@host/1/2",
             "redis://user:secret@host?db=1",
-            "rediss://user:secret@host/#insecure",
+            "redis://user:secret@host/#insecure",
             "redis://user:secret@0.0.0.0",
             "redis+unix:///run/secret.sock",
         ] {

@@ -66,6 +66,8 @@ impl<'a> Line<'a> {
             .and_then(|()| self.connection.set_write_timeout(left))
             .and_then(|()| command.query(&mut self.connection));
         answer.map_err(|error| match trouble(&error) {
+            // Bytes that are no text, where ours is.
+            _ if error.kind() == ErrorKind::Parse => self.unusable(FOREIGN),
             text if text == FOREIGN => self.unusable(&text),
             text => self.away(&text),
         })
@@ -121,7 +123,10 @@ fn trouble(error: &RedisError) -> String {
         ("NOAUTH", "the server asks for a password; put one into the URL or into a --store-password-file"),
         ("WRONGPASS", "the server does not accept the password"),
         ("Password authentication failed", "the server does not accept the password"),
-        ("NOPERM", "the user lacks a permission; brk needs eval, scan and del, and all keys from brk:*"),
+        (
+            "NOPERM",
+            "the user lacks a permission for keys that start with brk: (ACL LOG on the server tells which)",
+        ),
         ("LOADING", "the server is still loading its data"),
         ("MASTERDOWN", "the server is a replica that has lost its primary"),
         ("CLUSTERDOWN", "the cluster is down"),
@@ -130,8 +135,8 @@ fn trouble(error: &RedisError) -> String {
             "the breaker belongs to another node of a cluster; name that node, or a proxy of the cluster",
         ),
     ];
-    if error.kind() == ErrorKind::UnexpectedReturnType {
-        return FOREIGN.to_owned();
+    if error.kind() == ErrorKind::Parse {
+        return "what answers there speaks neither Redis nor Valkey".to_owned();
     }
     match known.iter().find(|(word, _)| text.contains(word)) {
         Some((_, meaning)) => (*meaning).to_owned(),

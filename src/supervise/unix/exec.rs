@@ -1,13 +1,15 @@
-//! From a plan to a process that is the command: fork, put back what was given, exec.
+//! From a plan to a process that is the command: a new process, put back what was given, exec.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
+use std::sync::atomic::Ordering;
 
+use super::birth::{self, Stack};
 use super::given::given;
-use super::signals::{errno, set_disposition, set_mask};
-use super::{Pid, check, process_id};
+use super::signals::{COMMAND, set_disposition, set_mask};
+use super::{Pid, process_id};
 use crate::supervise::plan::{Group, Plan};
 
 unsafe extern "C" {
@@ -30,7 +32,7 @@ pub fn environment() -> impl Iterator<Item = &'static CStr> {
     }
 }
 
-/// What `Forked::failure` reads: what the attempts to execute came to.
+/// What the attempts to execute came to, where none succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub errno: i32,
@@ -39,12 +41,12 @@ pub struct Refusal {
 }
 
 /// The command's process, which may or may not have come to be the command yet.
-pub struct Forked {
+pub struct Born {
     pub pid: Pid,
     failure: io::PipeReader,
 }
 
-impl Forked {
+impl Born {
     /// Why the process did not become the command; to be asked when it has ended.
     pub fn refusal(&self) -> Option<Refusal> {
         let mut bytes = [0; 8];
@@ -55,19 +57,26 @@ impl Forked {
     }
 }
 
-/// What a child needs, laid out before the fork: afterwards it may not allocate.
-struct Layout<'a> {
-    plan: &'a Plan<'a>,
+impl Drop for Born {
+    fn drop(&mut self) {
+        COMMAND.store(0, Ordering::Relaxed);
+    }
+}
+
+/// What a new process needs, laid out before it is there: it may not allocate.
+pub struct Layout<'a> {
+    plan: Plan<'a>,
     argv: Vec<*const c_char>,
     /// `/bin/sh`, the place of a script's path, and the arguments.
     shell_argv: Vec<*const c_char>,
-    environment: *const *const c_char,
+    /// None: as it was given.
+    environment: Option<Vec<*const c_char>>,
     failure: c_int,
     parent: Pid,
 }
 
 /// Starts a process that becomes the command. Signals must be caught: their handler knows what to do in the child.
-pub fn fork(plan: &Plan) -> io::Result<Forked> {
+pub fn start(plan: Plan<'_>) -> io::Result<Born> {
     let (read, write) = io::pipe()?;
     rustix::io::ioctl_fionbio(&read, true)?;
     let pointers = |strings: &[CString]| -> Vec<*const c_char> {
@@ -76,22 +85,26 @@ pub fn fork(plan: &Plan) -> io::Result<Forked> {
     let argv = pointers(&plan.argv);
     let mut shell_argv = vec![c"/bin/sh".as_ptr(), ptr::null()];
     shell_argv.extend(&argv[1..]);
-    let own_environment = plan.environment.as_ref().map(|environment| pointers(environment));
-    // SAFETY: read once; nobody changes the environment.
-    let environment = own_environment.as_ref().map_or(unsafe { environ }, |list| list.as_ptr());
-    let mut layout =
-        Layout { plan, argv, shell_argv, environment, failure: write.as_raw_fd(), parent: process_id() };
-    // SAFETY: the child keeps to calls that are allowed in a signal handler, whatever other threads were at.
-    match check(unsafe { libc::fork() })? {
-        0 => become_command(&mut layout),
-        pid => Ok(Forked { pid, failure: read }),
-    }
+    let environment = plan.environment.as_ref().map(|environment| pointers(environment));
+    let (failure, parent) = (write.as_raw_fd(), process_id());
+    let mut layout = Layout { plan, argv, shell_argv, environment, failure, parent };
+    let stack = Stack::new();
+    // SAFETY: whether it has a copy of these or the parent waits, they are there until it needs them no more.
+    let pid = unsafe { birth::give(&raw mut layout, &stack) }?;
+    Ok(Born { pid, failure: read })
 }
 
-fn become_command(layout: &mut Layout<'_>) -> ! {
-    let plan = layout.plan;
+/// What the new process does. It may share its memory with the parent, which waits, and with other threads, which do
+/// not: it allocates nothing, and writes to nothing but its stack and its own field of the layout.
+///
+/// # Safety
+///
+/// To be called in a new process of one thread, with a layout that nobody else writes to.
+pub unsafe fn become_command(layout: *mut Layout<'_>) -> ! {
     // SAFETY: plain numbers, and pointers into a layout that outlives the calls.
     unsafe {
+        let layout = &mut *layout;
+        let plan = &layout.plan;
         if plan.group == Group::Own {
             libc::setpgid(0, 0);
         }
@@ -129,19 +142,18 @@ fn become_command(layout: &mut Layout<'_>) -> ! {
 
 /// Tries one path after the other, as execvp does.
 fn execute(layout: &mut Layout<'_>) -> Refusal {
+    // SAFETY: read, not written; nobody changes the environment.
+    let environment = layout.environment.as_ref().map_or(unsafe { environ }, |list| list.as_ptr());
     let candidates = &layout.plan.candidates;
     let mut refused = libc::ENOENT;
     for path in candidates {
         // SAFETY: all lists end at null and outlive the call.
-        let failed = unsafe {
-            libc::execve(path.as_ptr(), layout.argv.as_ptr(), layout.environment);
-            let failed = *errno();
-            if failed == libc::ENOEXEC {
-                layout.shell_argv[1] = path.as_ptr();
-                libc::execve(c"/bin/sh".as_ptr(), layout.shell_argv.as_ptr(), layout.environment);
-            }
-            failed
-        };
+        let failed = unsafe { birth::execve(path, layout.argv.as_ptr(), environment) };
+        if failed == libc::ENOEXEC {
+            layout.shell_argv[1] = path.as_ptr();
+            // SAFETY: as above.
+            unsafe { birth::execve(c"/bin/sh", layout.shell_argv.as_ptr(), environment) };
+        }
         match failed {
             // What is in a later directory may do.
             libc::ENOENT | libc::ENOTDIR | libc::ENODEV | libc::ESTALE | libc::ETIMEDOUT => {}
@@ -150,7 +162,6 @@ fn execute(layout: &mut Layout<'_>) -> Refusal {
         }
     }
     // A directory that may not be searched is no file found; a script whose interpreter is missing is one.
-    // SAFETY: the path ends at null and outlives the call.
-    let found = candidates.iter().any(|path| unsafe { libc::access(path.as_ptr(), libc::F_OK) } == 0);
+    let found = candidates.iter().any(|path| birth::exists(path));
     Refusal { errno: if found { refused } else { libc::ENOENT }, found }
 }

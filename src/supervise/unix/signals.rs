@@ -19,6 +19,8 @@ use crate::signal;
 pub enum Source {
     Process,
     Kernel,
+    /// The kernel, before there was a command that could have got it as well.
+    KernelEarly,
     /// The consequence of something that this process did: a closed pipe, a limit on file sizes.
     Oneself,
 }
@@ -37,6 +39,10 @@ static PIPE_WRITE: AtomicI32 = AtomicI32::new(-1);
 static OWNER: AtomicI32 = AtomicI32::new(0);
 /// Bit n: signal n is caught. What was ignored at start never is.
 static CAUGHT: AtomicU64 = AtomicU64::new(0);
+/// The process that a signal from the terminal reaches beside this one; 0 before there is one. A system call that makes
+/// a process starts anew after a signal that came before it was done, so what is caught before this is set is what the
+/// command did not get.
+pub static COMMAND: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     // SAFETY: getpid, kill, sigaction and write may be called in a handler; `info` is the kernel's; errno is put back.
@@ -51,17 +57,17 @@ extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
             set_disposition(signal, libc::SIG_DFL);
             return;
         }
-        let errno = errno();
-        let saved = *errno;
         let own = process_id();
         if own != OWNER.load(Ordering::Relaxed) {
-            // The command's process, between fork and exec: the signal does what it does to the command.
+            // The command's process before it is the command: the signal does what it does to the command.
             set_disposition(signal, libc::SIG_DFL);
             libc::kill(own, signal);
             return;
         }
+        let errno = errno();
+        let saved = *errno;
         let source = if signal == libc::SIGCHLD || from_kernel(code, info) {
-            Source::Kernel
+            if COMMAND.load(Ordering::Relaxed) == 0 { Source::KernelEarly } else { Source::Kernel }
         } else if (*info).si_pid() == own {
             Source::Oneself
         } else {
@@ -103,7 +109,8 @@ impl Caught {
         let source = match self.source {
             Source::Process => 0,
             Source::Kernel => 1,
-            Source::Oneself => 2,
+            Source::KernelEarly => 2,
+            Source::Oneself => 3,
         };
         // Signals are numbered from 1 to 64.
         [self.signal as u8, source]
@@ -113,6 +120,7 @@ impl Caught {
         let source = match bytes[1] {
             0 => Source::Process,
             1 => Source::Kernel,
+            2 => Source::KernelEarly,
             _ => Source::Oneself,
         };
         Caught { signal: i32::from(bytes[0]), source }
@@ -186,12 +194,13 @@ pub fn caught_signals() -> Vec<Caught> {
     caught
 }
 
-/// Keeps a caught signal for the next look, or for the release.
+/// Keeps a signal that came after the command's end for the next look, or for the release.
 pub fn put_back(caught: Caught) {
+    let source = if caught.source == Source::Kernel { Source::KernelEarly } else { caught.source };
     // SAFETY: the pipe is never closed; it was just read empty.
     let pipe = unsafe { BorrowedFd::borrow_raw(PIPE_WRITE.load(Ordering::Relaxed)) };
     // A full pipe holds thousands of signals already.
-    let _ = rustix::io::write(pipe, &caught.to_bytes());
+    let _ = rustix::io::write(pipe, &Caught { source, ..caught }.to_bytes());
 }
 
 /// From here on signals do again what they did at start. What was caught and not looked at does it now.
