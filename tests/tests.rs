@@ -1,5 +1,8 @@
 //! Everything that is seen from outside, in one binary: each test starts the real `brk`.
-#![expect(clippy::disallowed_methods, reason = "tests stand outside of the rooms that may not read clocks or variables")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests stand outside of the rooms that may not read clocks or variables"
+)]
 
 mod around;
 mod clocks;
