@@ -22,12 +22,16 @@ for fd in sorted(map(int, os.listdir('/proc/self/fd'))):
     except OSError: pass
 "#;
 
-/// Runs a command after a setup in shell and looks at what `out` then holds: without `brk` and with it.
+const ALL: &[&str] = &["python3", "-I", "describe.py"];
+
+/// Python ignores some signals by itself.
+const SIGNALS: &[&str] = &["grep", "-E", "^(Sig(Pnd|Blk|Ign|Cgt)|ShdPnd)", "/proc/self/status"];
+
+/// Runs a command that describes itself, after a setup in shell: without `brk` and with it.
 #[track_caller]
-fn check_same(setup: &str) {
+fn check_same(describe: &[&str], setup: &str) {
     let sandbox = Sandbox::new();
     sandbox.write("describe.py", DESCRIBE);
-    let describe = ["python3", "-I", "describe.py"];
     let guarded = [brk(), "run", "--name", "x", "--timeout", "1000", "--"];
     let told = |words: &[&str]| {
         let script = format!("exec >out 2>err\n{setup}\nexec \"$@\"");
@@ -37,38 +41,39 @@ fn check_same(setup: &str) {
         assert_eq!(sandbox.read("err"), "", "{setup}");
         sandbox.read("out")
     };
-    let plain = told(&describe);
+    let plain = told(describe);
     assert!(plain.contains("SigIgn"), "nothing was described: {plain}");
-    let with_brk = told(&[&guarded[..], &describe[..]].concat());
+    let with_brk = told(&[&guarded[..], describe].concat());
     assert_eq!(plain, with_brk, "after {setup}");
 }
 
 #[test]
 fn all_that_is_given_is_passed_on() {
-    check_same("");
-    check_same("umask 0137");
-    check_same("cd /; exec 2>&1; set -- \"${@/describe.py/$OLDPWD/describe.py}\"");
-    check_same("ulimit -n 77; ulimit -S -s 4000; ulimit -c 0");
-    check_same("exec nice -n 5 \"$@\"");
-    check_same("exec 5</etc/passwd 9>>nine 77<>both");
-    check_same("exec env -i 'A=1' 'B=x=y' 'C=' \"PATH=$PATH\" \"BRK_STATE_DIR=$BRK_STATE_DIR\" \"$@\"");
+    check_same(ALL, "");
+    check_same(ALL, "umask 0137");
+    check_same(ALL, "cd /; exec 2>&1; set -- \"${@/describe.py/$OLDPWD/describe.py}\"");
+    check_same(ALL, "ulimit -n 77; ulimit -S -s 4000; ulimit -c 0");
+    check_same(ALL, "exec nice -n 5 \"$@\"");
+    check_same(ALL, "exec 5</etc/passwd 9>>nine 77<>both");
+    check_same(ALL, "exec env -i 'A=1' 'B=x=y' 'C=' \"PATH=$PATH\" \"BRK_STATE_DIR=$BRK_STATE_DIR\" \"$@\"");
 }
 
 #[test]
 fn signals_are_passed_on_as_they_are() {
+    check_same(SIGNALS, "");
     for ignored in ["PIPE", "CHLD", "HUP", "INT", "TERM", "XFSZ", "TSTP", "HUP PIPE CHLD USR1 RTMIN+3"] {
-        check_same(&format!("trap '' {ignored}"));
+        check_same(SIGNALS, &format!("trap '' {ignored}"));
     }
     for blocked in ["ALRM", "CHLD", "TERM", "PIPE", "RTMIN+3", "ALRM,CHLD,TERM,TSTP"] {
-        check_same(&format!("exec env --block-signal={blocked} \"$@\""));
+        check_same(SIGNALS, &format!("exec env --block-signal={blocked} \"$@\""));
     }
-    check_same("exec env --ignore-signal=CHLD,PIPE --block-signal=CHLD,PIPE,CONT \"$@\"");
+    check_same(SIGNALS, "exec env --ignore-signal=CHLD,PIPE --block-signal=CHLD,PIPE,CONT \"$@\"");
 }
 
 #[test]
 fn closed_descriptors_stay_closed() {
     for closed in ["0<&-", "2>&-", "0<&- 2>&-"] {
-        check_same(&format!("exec {closed}"));
+        check_same(ALL, &format!("exec {closed}"));
     }
     // With standard output closed there is no place for the description but another descriptor.
     let sandbox = Sandbox::new();
@@ -85,25 +90,32 @@ fn closed_descriptors_stay_closed() {
     assert_eq!(sandbox.history("x").len(), 4);
 }
 
-#[test]
-fn odd_environments_are_passed_on() {
-    let sandbox = Sandbox::new();
-    let execute = r#"
+/// Executes its arguments with an environment that no shell could make.
+const ODD: &str = r#"
 import ctypes, os, sys
-entries = [b'A=1', b'no equals sign', b'A=2', b'=empty name', b'', b'\xff=\xfe', b'A=1',
-    b'PATH=' + os.environb[b'PATH'], b'BRK_STATE_DIR=' + os.environb[b'BRK_STATE_DIR']]
+entries = [b'A=1', b'no equals sign', b'A=2', b'=empty name', b'', b'BRK_ATTEMPT=old', b'\xff=\xfe', b'A=1',
+    b'PATH=' + os.environb[b'PATH'], b'BRK_STATE_DIR=' + os.environb[b'BRK_STATE_DIR'], b'BRK_ATTEMPT=older']
 words = [os.fsencode(word) for word in sys.argv[1:]]
 array = lambda strings: (ctypes.c_char_p * (len(strings) + 1))(*strings, None)
 ctypes.CDLL(None).execve(words[0], array(words), array(entries))
 "#;
+
+#[test]
+fn odd_environments_are_passed_on() {
+    let sandbox = Sandbox::new();
     let told = |words: &[&str]| {
         let mut command = sandbox.command("python3");
-        command.args(["-I", "-c", execute]).args(words);
+        command.args(["-I", "-c", ODD]).args(words).args(["/bin/cat", "/proc/self/environ"]);
         finish(command).code(0).stdout()
     };
-    let plain = told(&["/bin/cat", "/proc/self/environ"]);
-    assert!(plain.starts_with("A=1\0no equals sign\0A=2\0=empty name\0\0"), "{plain:?}");
-    assert_eq!(plain, told(&[brk(), "run", "--name", "x", "--", "/bin/cat", "/proc/self/environ"]));
+    let plain = told(&[]);
+    assert!(plain.starts_with("A=1\0no equals sign\0A=2\0=empty name\0\0BRK_ATTEMPT=old\0"), "{plain:?}");
+    let run = [brk(), "run", "--name", "x", "--"];
+    assert_eq!(plain, told(&run));
+    // Retries add one variable in place of all that have its name, and touch nothing else.
+    let others = plain.replace("BRK_ATTEMPT=old\0", "").replace("BRK_ATTEMPT=older\0", "");
+    let retries = [brk(), "run", "--name", "x", "--retries", "1", "--"];
+    assert_eq!(format!("{others}BRK_ATTEMPT=1\0"), told(&retries));
 }
 
 #[test]

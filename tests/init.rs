@@ -1,9 +1,10 @@
 //! `brk` as process 1 of a container: signals have no default action there, orphans are its own, and nobody can die of
 //! a signal.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::process::{Sweeper, children, is_alive, is_root, kill, left, parent};
+use crate::process::{Sweeper, children, is_alive, is_root, kill, left, parent, stat};
 use crate::util::{Sandbox, brk, finish, until, until_file};
 
 /// `brk` in a namespace of its own, which goes when `unshare` does.
@@ -86,6 +87,25 @@ fn process_1_ends_of_signals_between_retries() {
         kill(until_inside(unshare.id()), signal);
         assert_eq!(unshare.wait().expect("an end").code(), Some(code), "{signal}");
         assert_eq!(sandbox.read("ran"), "1\n");
+    }
+}
+
+#[test]
+fn process_1_ends_of_signals_while_it_waits_to_be_admitted() {
+    for (signal, code) in [("HUP", 129), ("INT", 130), ("QUIT", 131), ("TERM", 143)] {
+        let sandbox = Sandbox::new();
+        let _sweeper = Sweeper(&sandbox);
+        sandbox.run(&["trip", "x", "--for", "1h"]).code(0);
+        let mut unshare = contained(&sandbox, &["--wait"], "echo ran >ran").spawn().expect("unshare");
+        let inside = until_inside(unshare.id());
+        until("brk waits", || {
+            let program = std::fs::read_link(format!("/proc/{inside}/exe"));
+            program.is_ok_and(|program| program == Path::new(brk()))
+                && stat(inside, 3).as_deref() == Some("S")
+        });
+        kill(inside, signal);
+        assert_eq!(unshare.wait().expect("an end").code(), Some(code), "{signal}");
+        assert!(!sandbox.file("ran").exists());
     }
 }
 

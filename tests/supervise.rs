@@ -114,7 +114,7 @@ fn a_script_without_interpreter_runs_by_the_shell() {
 #[test]
 fn whatever_takes_too_long_ends_with_124_and_leaves_nobody() {
     let stubborn = "trap '' TERM";
-    let cases: [(&[&str], &str, End); 19] = [
+    let cases: [(&[&str], &str, End); 20] = [
         (&[], "exec sleep 1000", Code(124)),
         (&[], "sleep 1000", Code(124)),
         (&[], "sleep 1000 & sleep 1000 & wait", Code(124)),
@@ -130,6 +130,8 @@ fn whatever_takes_too_long_ends_with_124_and_leaves_nobody() {
         (&["--kill-after", "100ms"], &format!("{stubborn}; sleep 1000"), Code(124)),
         (&["--kill-after", "100ms", "--preserve-status"], &format!("{stubborn}; sleep 1000; :"), Signal(9)),
         (&[], "kill -STOP $$", Code(124)),
+        // Killed by nothing worse than the first signal.
+        (&["--preserve-status"], "kill -STOP $$", Signal(15)),
         (&[], "sleep 1000 & kill -STOP $!; kill -STOP $$", Code(124)),
         (&["--kill-after", "100ms"], &format!("{stubborn}; kill -STOP $$; sleep 1000"), Code(124)),
         (
@@ -274,6 +276,17 @@ fn a_child_from_before_is_not_the_commands() {
     assert!(is_alive(old) && is_alive(below), "touched what was there before");
     assert_eq!(left(&sandbox).len(), 2, "{:?}", left(&sandbox));
     kill(below, "KILL");
+    // One that is hardly older than the command.
+    for _ in 0..5 {
+        sandbox
+            .shell(&format!(
+                "sleep 1000 >/dev/null 2>&1 & echo $! >old; {brk_run} --timeout 100ms -- sleep 1000"
+            ))
+            .code(124);
+        let old = until_pid(&sandbox.file("old"));
+        assert!(is_alive(old), "touched what was there before");
+        kill(old, "KILL");
+    }
     sandbox.shell(&format!("sleep 0.1 & {brk_run} -- sh -c 'sleep 0.5; exit 6'")).code(6);
 }
 

@@ -238,6 +238,7 @@ fn decode(line: &[u8]) -> Line {
     {
         return Line::Whole(Box::new(record));
     }
+    // Whatever its checksum: a later format may seal its lines in another way, and what only might be one is left alone.
     match serde_json::from_slice::<Versioned>(text) {
         Ok(Versioned { v }) if v > VERSION => Line::Newer(v),
         _ => Line::Broken,
@@ -246,11 +247,13 @@ fn decode(line: &[u8]) -> Line {
 
 /// Whether the checksum at the end of a line is that of what stands before it.
 fn is_whole(text: &[u8]) -> bool {
-    text.len() > CHECKSUM_LEN && {
-        let (body, seal) = text.split_at(text.len() - CHECKSUM_LEN);
-        let sum = format!("{:08x}\"}}", crc32fast::hash(body));
-        seal.strip_prefix(CHECKSUM) == Some(sum.as_bytes())
-    }
+    seal(text).is_some_and(|(body, sum)| sum == format!("{:08x}\"}}", crc32fast::hash(body)).as_bytes())
+}
+
+/// A line in two: what the checksum is over, and the checksum.
+fn seal(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (body, seal) = text.split_at(text.len().checked_sub(CHECKSUM_LEN)?);
+    Some((body, seal.strip_prefix(CHECKSUM)?))
 }
 
 /// The entry of a whole line of this program's format.

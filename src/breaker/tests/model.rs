@@ -203,10 +203,11 @@ impl World {
     fn heals(&self, machine: &Machine, ends: fn(&Process) -> Option<Verdict>) -> bool {
         let mut world = self.clone();
         for index in 0..world.processes.len() {
-            let process = std::mem::replace(&mut world.processes[index], Process::Idle);
+            let process = world.processes[index].clone();
             if let (Some(permit), Some(verdict)) = (process.permit(), ends(&process)) {
                 world.record(permit, verdict, machine);
             }
+            world.processes[index] = Process::Idle;
         }
         if world.breaker.hold.is_some() {
             world.breaker.release(Timestamp(world.now));
@@ -219,7 +220,11 @@ impl World {
             let retry_at = world.breaker.phase.opening().map_or(0, |opening| opening.retry_at.0);
             world.now = world.now.max(retry_at);
             match world.ask(machine) {
-                Admission::Granted(permit) => world.record(&permit, Verdict::Success, machine),
+                Admission::Granted(permit) => {
+                    world.processes[0] = Process::Running(permit.clone());
+                    world.record(&permit, Verdict::Success, machine);
+                    world.processes[0] = Process::Idle;
+                }
                 Admission::Refused(_) => return false,
             }
         }

@@ -88,6 +88,12 @@ fn any_prefix_gives_the_newest_whole_record() {
     assert!(matches!(newest(b"{\"v\":x", 0), Tail::Damaged));
 }
 
+/// Whether this byte is the version of the newest line, and now a later one.
+fn is_later_version(bytes: &[u8], at: usize) -> bool {
+    let line = bytes[..bytes.len() - 1].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    at == line + b"{\"v\":".len() && (b'2'..=b'9').contains(&bytes[at])
+}
+
 #[test]
 fn a_flipped_byte_gives_a_record_that_was_written_or_none() {
     let bytes = written(&lived());
@@ -97,6 +103,11 @@ fn a_flipped_byte_gives_a_record_that_was_written_or_none() {
         for bit in [0x01, 0x02, 0x20, 0x80] {
             let mut flipped = bytes.clone();
             flipped[at] ^= bit;
+            if is_later_version(&flipped, at) {
+                // Left alone, as what a newer program wrote would be.
+                assert!(matches!(newest(&flipped, 0), Tail::Newer(_)), "byte {at} ^ {bit}");
+                continue;
+            }
             if let Some(state) = found(&flipped) {
                 assert!(written.contains(&state), "byte {at} ^ {bit}: {state}");
             }
@@ -158,7 +169,7 @@ proptest! {
     fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = newest(&bytes, 0);
         let _ = newest(&bytes, 1);
-        let _ = records(&file(&bytes));
+        let _ = (records(&file(&bytes)), recent(&file(&bytes), 100));
     }
 
     #[test]
