@@ -93,7 +93,7 @@ impl Plan {
         Ok(Plan {
             policy: policy(resolved)?,
             rules: rules(resolved)?,
-            check: settings.probe.clone().map(|script| {
+            check: script(settings.probe.as_ref()).map(|script| {
                 let timeout = time_limit(settings.probe_timeout.unwrap_or(PROBE_TIMEOUT));
                 Check { script, limits: Limits { timeout, ..limits.clone() } }
             }),
@@ -118,7 +118,7 @@ impl Plan {
             },
             wait: settings.wait.unwrap_or(Wait::No),
             max_concurrent: settings.max_concurrent,
-            fallback: settings.fallback.clone().map(|script| Fallback {
+            fallback: script(settings.fallback.as_ref()).map(|script| Fallback {
                 script,
                 on: match settings.fallback_on.as_slice() {
                     [] => vec![FallbackOn::Refused],
@@ -141,9 +141,9 @@ impl Plan {
 
 pub fn hooks(settings: &Settings) -> Hooks {
     Hooks {
-        on_open: settings.on_open.clone(),
-        on_close: settings.on_close.clone(),
-        on_change: settings.on_change.clone(),
+        on_open: script(settings.on_open.as_ref()),
+        on_close: script(settings.on_close.as_ref()),
+        on_change: script(settings.on_change.as_ref()),
     }
 }
 
@@ -203,9 +203,8 @@ fn rules(resolved: &Resolved) -> Result<Rules, Error> {
                 clashes.then(|| overlap(other, spec)).flatten().map(|both| (both, *other_key))
             });
             if let Some((both, other_key)) = clash {
-                return Err(Error::Usage(format!(
-                    "{both} is in both --{other_key} and --{key}; name it in one of them"
-                )));
+                let what = format!("{both} is in both --{other_key} and --{key}; name it in one of them");
+                return Err(Error::Usage(resolved.with_places(what, &[other_key, key])));
             }
             given.push((rank, key, verdict, spec));
         }
@@ -248,6 +247,11 @@ fn limits(settings: &Settings) -> Limits {
             _ => Leftovers::Leave,
         },
     }
+}
+
+/// An empty script is none: so a section can take back what the defaults say.
+fn script(script: Option<&OsString>) -> Option<OsString> {
+    script.filter(|script| !script.is_empty()).cloned()
 }
 
 fn time_limit(length: Millis) -> Option<Duration> {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use directories::BaseDirs;
@@ -130,12 +131,15 @@ fn up() -> u64 {
     (now.tv_sec as u64).saturating_mul(1_000).saturating_add(now.tv_nsec as u64 / 1_000_000)
 }
 
-/// A number that is another after each boot.
+/// A number that is another after each boot. It is read once: a process does not outlive its boot.
 #[cfg(target_os = "linux")]
 fn boot() -> u64 {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let digits: String = id.chars().filter(char::is_ascii_hexdigit).take(15).collect();
-    u64::from_str_radix(&digits, 16).unwrap_or(0)
+    static BOOT: OnceLock<u64> = OnceLock::new();
+    *BOOT.get_or_init(|| {
+        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let digits: String = id.chars().filter(char::is_ascii_hexdigit).take(15).collect();
+        u64::from_str_radix(&digits, 16).unwrap_or(0)
+    })
 }
 
 /// The minute of the boot by the wall clock: a clock that is set looks like another boot, and the wall clock rules.

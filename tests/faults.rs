@@ -156,7 +156,7 @@ impl Stage {
                 calls.push((name.to_owned(), *ordinal, rest.replace(&dir, "STATE")));
             }
         }
-        assert!(calls.len() > 20, "{}: {calls:?}", scene.what);
+        assert!(calls.len() > 12, "{}: {calls:?}", scene.what);
         Stage { scene, template, states, calls }
     }
 

@@ -35,6 +35,13 @@ pub fn rate(text: &str) -> Result<Rate, String> {
     share.and_then(Rate::from_share).ok_or_else(|| "not a rate; write 50% or 0.5".to_owned())
 }
 
+/// A rate that opens. Nought would be reached by every run.
+pub fn share(text: &str) -> Result<Rate, String> {
+    let rate = rate(text)?;
+    let is_nought = Rate::from_share(0.0) == Some(rate);
+    if is_nought { Err("must be above 0; leave it away to switch the rule off".to_owned()) } else { Ok(rate) }
+}
+
 /// A factor of growth.
 pub fn factor(text: &str) -> Result<f64, String> {
     number(text)

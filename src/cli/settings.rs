@@ -24,11 +24,11 @@ pub struct Settings {
     pub failures: Option<u32>,
 
     /// Open when this share of the window failed: 50% or 0.5
-    #[arg(long, value_name = "RATE", value_parser = parse::rate, allow_hyphen_values = true, help_heading = "When it opens")]
+    #[arg(long, value_name = "RATE", value_parser = parse::share, allow_hyphen_values = true, help_heading = "When it opens")]
     pub failure_rate: Option<Rate>,
 
     /// Open when this share of the window was slow
-    #[arg(long, value_name = "RATE", value_parser = parse::rate, allow_hyphen_values = true, help_heading = "When it opens")]
+    #[arg(long, value_name = "RATE", value_parser = parse::share, allow_hyphen_values = true, help_heading = "When it opens")]
     pub slow_rate: Option<Rate>,
 
     /// A run that takes longer than this is slow

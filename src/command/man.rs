@@ -37,6 +37,7 @@ const OTHER_EXIT: &[(&str, &str)] =
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("BRK_STATE_DIR", "Where breakers are remembered, where --state-dir does not say."),
     ("BRK_CONFIG", "The only configuration file to read, where --config does not say."),
+    ("BRK_STORE", "The address of a shared store, where --store does not say."),
     ("STATE_DIRECTORY", "The same as BRK_STATE_DIR, as systemd gives it to a unit with StateDirectory=."),
     ("XDG_STATE_HOME", "Breakers are remembered in brk below it; by default it is ~/.local/state."),
     ("NO_COLOR", "Where it is set, nothing is coloured unless --color=always asks for it."),

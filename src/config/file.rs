@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::Error;
+use crate::name::Name;
 
 /// One `[defaults]` or `[breaker.NAME]`.
 #[derive(Debug)]
@@ -23,8 +24,10 @@ pub struct Section {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Scope {
     Defaults,
-    /// A name, or a pattern.
+    /// A name, or a pattern, which is a name too.
     Breaker(String),
+    /// No section at all, and why.
+    Broken(String),
 }
 
 #[derive(Clone, Debug)]
@@ -58,13 +61,19 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
     Error::Usage(format!("cannot read the configuration {}: {error}", path.display()))
 }
 
+/// What is wrong with a file as a whole is an error; what is wrong in it, a section of faults.
 fn parse(path: &Path, text: &str) -> Result<Vec<Section>, Error> {
     let at = |span: Range<usize>| line(text, span.start);
-    let wrong = |line: usize, what: &str| Error::Usage(format!("{}:{line}: {what}", path.display()));
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, at);
-        wrong(line, &error.message().replace('\n', ", "))
+        Error::Usage(format!("{}:{line}: {}", path.display(), error.message().replace('\n', ", ")))
     })?;
+    let broken = |line: usize, what: String| Section {
+        path: path.to_owned(),
+        line,
+        scope: Scope::Broken(what),
+        keys: Vec::new(),
+    };
     let mut sections = Vec::new();
     for (name, value) in table.get_ref() {
         let here = at(name.span());
@@ -74,22 +83,22 @@ fn parse(path: &Path, text: &str) -> Result<Vec<Section>, Error> {
             }
             ("breaker", DeValue::Table(breakers)) => {
                 for (name, value) in breakers {
-                    let DeValue::Table(keys) = value.get_ref() else {
-                        let hint = format!(
-                            "breaker.{} is no section; write [breaker.NAME] above its keys",
-                            name.get_ref()
-                        );
-                        return Err(wrong(at(name.span()), &hint));
-                    };
-                    let scope = Scope::Breaker(name.get_ref().to_string());
-                    sections.push(section(path, text, at(name.span()), scope, keys));
+                    let here = at(name.span());
+                    let name = name.get_ref().to_string();
+                    sections.push(match (value.get_ref(), name.parse::<Name>()) {
+                        (DeValue::Table(keys), Ok(_)) => {
+                            section(path, text, here, Scope::Breaker(name), keys)
+                        }
+                        (DeValue::Table(_), Err(flaw)) => broken(here, format!("[breaker.{name:?}]: {flaw}")),
+                        _ => broken(
+                            here,
+                            format!("breaker.{} is no section; write [breaker.NAME] above its keys", name),
+                        ),
+                    });
                 }
             }
             (other, _) => {
-                let what = format!(
-                    "{other:?} is no section; write [defaults], [breaker.NAME] or [breaker.\"db-*\"], and keys below them"
-                );
-                return Err(wrong(here, &what));
+                sections.push(broken(here, format!("{other:?} is no section; write [defaults], [breaker.NAME] or [breaker.\"db-*\"], and keys below them")));
             }
         }
     }

@@ -67,6 +67,9 @@ impl Layers {
     pub fn resolve(&self, name: Option<&Name>, by_hand: Settings) -> Result<Resolved, Error> {
         let mut winners: BTreeMap<&str, (Rank, &Section, &Key)> = BTreeMap::new();
         for section in &self.sections {
+            if let Scope::Broken(what) = &section.scope {
+                return Err(section.fault(section.line, what));
+            }
             let Some(rank) = section.rank(name) else {
                 continue;
             };
@@ -83,7 +86,9 @@ impl Layers {
         if winners.is_empty() {
             return Ok(Resolved { settings: by_hand, origins: BTreeMap::new() });
         }
-        let keys: Vec<_> = winners.values().map(|(_, section, key)| (*section, *key)).collect();
+        let mut keys: Vec<_> = winners.values().map(|(_, section, key)| (*section, *key)).collect();
+        // Of several faults the first in the file is told.
+        keys.sort_by_key(|(section, key)| (&section.path, key.line));
         let settings = understood(&keys, by_hand)?;
         let origin = |(rank, section, key): &(Rank, &Section, &Key)| Origin {
             rank: *rank,
@@ -115,6 +120,9 @@ impl Layers {
         let mut faults = Vec::new();
         for section in &self.sections {
             let before = faults.len();
+            if let Scope::Broken(what) = &section.scope {
+                faults.push(section.fault(section.line, what));
+            }
             if let Scope::Breaker(pattern) = &section.scope
                 && let Err(error) = Pattern::new(pattern)
             {
@@ -151,7 +159,7 @@ impl Section {
     fn rank(&self, name: Option<&Name>) -> Option<Rank> {
         match (&self.scope, name) {
             (Scope::Defaults, _) => Some(Rank::Defaults),
-            (Scope::Breaker(_), None) => None,
+            (Scope::Breaker(_), None) | (Scope::Broken(_), _) => None,
             (Scope::Breaker(scope), Some(name)) if scope == name.as_str() => Some(Rank::Name),
             (Scope::Breaker(scope), Some(name)) => {
                 let matches = Pattern::new(scope).is_ok_and(|pattern| pattern.matches(name.as_str()));
@@ -163,7 +171,7 @@ impl Section {
     /// Whether what this section says agrees with itself and with the layers below it.
     fn contradiction(&self, layers: &Layers) -> Result<(), Error> {
         let name = match &self.scope {
-            Scope::Defaults => None,
+            Scope::Defaults | Scope::Broken(_) => None,
             // A pattern is a name as well, and the sections that match it are the ones that will meet.
             Scope::Breaker(scope) => scope.parse::<Name>().ok(),
         };

@@ -13,7 +13,7 @@ use crate::breaker::{Breaker, Phase};
 /// How much room there is.
 #[derive(Clone, Copy, Debug)]
 pub enum Room {
-    /// A terminal, so many columns wide: nothing is wider.
+    /// A terminal, so many columns wide: nothing is wider, if there are 60.
     Exactly(usize),
     /// A file or a pipe: as narrow as a terminal is, but no name is cut, for somebody may look for it.
     Usual,
@@ -44,7 +44,9 @@ const STRIP_HEADER: &str = "RECENT";
 const NAME: usize = 0;
 const WHY: usize = 4;
 const LAST: usize = 5;
-const YIELDING: [(usize, usize); 5] = [(WHY, 22), (NAME, 24), (LAST, 9), (WHY, 10), (NAME, 8)];
+const YIELDING_BUT_NAMES: [(usize, usize); 3] = [(WHY, 22), (LAST, 9), (WHY, 10)];
+const YIELDING: [(usize, usize); 8] =
+    [(WHY, 22), (NAME, 24), (LAST, 9), (WHY, 10), (NAME, 8), (WHY, 4), (LAST, 4), (NAME, 4)];
 
 pub fn table(breakers: &[Shown], room: Room, charset: Charset) -> String {
     let mut sorted: Vec<&Shown> = breakers.iter().collect();
@@ -69,10 +71,12 @@ pub fn table(breakers: &[Shown], room: Room, charset: Charset) -> String {
         }
         widths = widest(&rows);
     }
-    for (column, least) in YIELDING {
-        if column == NAME && matches!(room, Room::Usual) {
-            continue;
-        }
+    let yielding = match room {
+        Room::Exactly(_) => &YIELDING[..],
+        // Where a long name makes it wide anyhow, the rest need not be cut until it says nothing.
+        Room::Usual => &YIELDING_BUT_NAMES[..],
+    };
+    for &(column, least) in yielding {
         let give = excess(&widths, strip).min(widths[column].saturating_sub(least));
         widths[column] -= give;
     }

@@ -5,54 +5,13 @@
 //! apart: times count from now, generations by their order, levels up to the one that reaches the cap, and totals
 //! not at all. That makes the space finite, and it is explored to its end.
 
-mod world;
-
 use stateright::{Checker, Model, Property};
 
 use super::*;
-use world::{Process, World};
 
-const COOLDOWN: u64 = 1;
-const CAP: u64 = 2;
-/// The first level whose wait is the cap.
-const CAP_LEVEL: u32 = 1;
+mod world;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Act {
-    Ask,
-    /// The command ends, and that is recorded.
-    Record(usize, Verdict),
-    /// `brk` dies, and its command with it.
-    Die(usize),
-    /// `brk` dies, and its command does not.
-    Orphan(usize),
-    Tick,
-    Leap,
-    StepBack,
-    Reset,
-    Trip,
-    Hold(HoldAs, Option<u64>),
-    Release,
-}
-
-/// A deliberate break, to see that the model notices.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Flaw {
-    None,
-    ForgetsProbes,
-    IsImpatient,
-    HearsTheLate,
-    ResetKeepsTheGeneration,
-    NeverBuries,
-    DeepensOnLateFailures,
-    OpensTwice,
-}
-
-struct Machine {
-    policy: Policy,
-    processes: usize,
-    flaw: Flaw,
-}
+use world::{Act, CAP, COOLDOWN, Flaw, Machine, Process, World};
 
 const PROBES: &str = "never more probes alive than allowed";
 const EARLY: &str = "no launch before its time";

@@ -136,7 +136,7 @@ impl<'a> Guard<'a> {
             ending: finished.ending,
             verdict,
             duration: Millis::from(finished.duration),
-            program: self.program.to_owned(),
+            program: if task == Task::Check { "sh" } else { self.program }.to_owned(),
             task,
         };
         let dice = self.world.env.dice();

@@ -1,8 +1,13 @@
-//! The states of the model, which of them are one, and what a store does around each step.
+//! What the model checker looks at: a breaker, a clock, a few processes, and what can be done to them.
 
 use std::hash::{Hash, Hasher};
 
-use super::*;
+use super::super::*;
+
+pub const COOLDOWN: u64 = 1;
+pub const CAP: u64 = 2;
+/// The first level whose wait is the cap.
+pub const CAP_LEVEL: u32 = 1;
 
 /// What a process is doing.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +17,43 @@ pub enum Process {
     Running(Permit),
     /// `brk` is dead, and something of its command is alive.
     Orphaned(Permit),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Act {
+    Ask,
+    /// The command ends, and that is recorded.
+    Record(usize, Verdict),
+    /// `brk` dies, and its command with it.
+    Die(usize),
+    /// `brk` dies, and its command does not.
+    Orphan(usize),
+    Tick,
+    Leap,
+    StepBack,
+    Reset,
+    Trip,
+    Hold(HoldAs, Option<u64>),
+    Release,
+}
+
+/// A deliberate break, to see that the model notices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Flaw {
+    None,
+    ForgetsProbes,
+    IsImpatient,
+    HearsTheLate,
+    ResetKeepsTheGeneration,
+    NeverBuries,
+    DeepensOnLateFailures,
+    OpensTwice,
+}
+
+pub struct Machine {
+    pub policy: Policy,
+    pub processes: usize,
+    pub flaw: Flaw,
 }
 
 #[derive(Clone, Debug)]
@@ -49,7 +91,7 @@ impl Process {
 
 impl World {
     /// What can be told apart.
-    fn view(&self) -> impl PartialEq + Hash {
+    pub fn view(&self) -> impl PartialEq + Hash {
         let breaker = &self.breaker;
         let mut generations: Vec<u64> = breaker.probes.iter().map(|probe| probe.generation).collect();
         generations.extend(self.processes.iter().filter_map(|process| process.probe().map(|(_, of)| of)));
