@@ -35,6 +35,7 @@ pub use verbs::{
         brk history db-backup\n\n\
         'brk help COMMAND' explains a command; 'brk run --help' has examples.",
     disable_help_subcommand = false,
+    args_override_self = true,
     max_term_width = 100
 )]
 pub struct Cli {

@@ -366,3 +366,28 @@ fn ignored_signals_stay_ignored() {
     command.args(["-c", &script]).process_group(0);
     finish(command).code(4).quiet();
 }
+
+/// As with `timeout`: of a flag that is given twice the last counts, and lists add up.
+#[test]
+fn the_last_of_a_flag_counts_and_lists_add_up() {
+    let sandbox = Sandbox::new();
+    let flags = ["run", "--name", "x", "--timeout", "1000", "--timeout", "100ms", "--", "sleep", "1000"];
+    sandbox.run(&flags).code(124);
+    for code in ["3", "4"] {
+        let script = format!("exit {code}");
+        sandbox.run(&[
+            "run",
+            "--name",
+            "y",
+            "--ignore-on",
+            "3",
+            "--ignore-on",
+            "4",
+            "--",
+            "sh",
+            "-c",
+            &script,
+        ]);
+    }
+    assert_eq!(sandbox.events("y"), ["ignored", "ignored"]);
+}
