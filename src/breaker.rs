@@ -250,8 +250,9 @@ impl Breaker {
         let Some(opening) = self.phase.opening() else {
             return Ok(PermitKind::Normal);
         };
-        if !self.is_due(opening, policy, now) {
-            return Err(Refusal { why: RefusedBy::Open, retry_at: Some(opening.retry_at) });
+        let due = self.due(opening, policy);
+        if now < due {
+            return Err(Refusal { why: RefusedBy::Open, retry_at: Some(due) });
         }
         // Alive are also probes of past generations: the promise is about processes.
         let taken = |place| self.probes.iter().any(|probe| probe.place == place);
@@ -263,10 +264,11 @@ impl Breaker {
         Ok(PermitKind::Probe(place))
     }
 
-    fn is_due(&self, opening: &Opening, policy: &Policy, now: Timestamp) -> bool {
+    /// When a probe may run: when the wait is over, or the last launch is too long ago.
+    fn due(&self, opening: &Opening, policy: &Policy) -> Timestamp {
         let last_launch = self.last_launch.unwrap_or(opening.at);
-        now >= opening.retry_at
-            || policy.run_at_least_every.is_some_and(|every| now.since(last_launch) >= every)
+        let overdue = policy.run_at_least_every.map(|every| last_launch.after(every));
+        overdue.map_or(opening.retry_at, |overdue| overdue.min(opening.retry_at))
     }
 
     fn begin_probe(&mut self, place: u32, visitor: &Visitor, now: Timestamp) {

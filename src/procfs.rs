@@ -26,6 +26,31 @@ pub fn is_alive(pid: u32, started: u64) -> bool {
         && fields.nth(18).and_then(|field| field.parse().ok()) == Some(started)
 }
 
+/// The living members of the group that this process led. A number is not given away as long as a group has it, so
+/// what leads it now and started at another time leads another group.
+pub fn group(leader: u32, started: u64) -> Vec<u32> {
+    if start_time(leader).is_some_and(|now| now != started) {
+        return Vec::new();
+    }
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| is_alive_in(*pid, leader, started)).collect()
+}
+
+fn is_alive_in(pid: u32, group: u32, since: u64) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let Some((_, fields)) = stat.rsplit_once(')') else {
+        return false;
+    };
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    let number = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
+    !matches!(fields.first(), Some(&("Z" | "X")) | None)
+        && number(2) == Some(u64::from(group))
+        && number(19).is_some_and(|start| start >= since)
+}
+
 /// The processes that hold this file open, as far as we may look.
 pub fn holders(path: &Path) -> Vec<u32> {
     use std::os::unix::fs::MetadataExt;

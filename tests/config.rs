@@ -108,6 +108,9 @@ fn the_users_file_comes_after_the_systems_and_only_where_none_is_named() {
 /// A file with this fault, and what is said of it.
 const FAULTS: &[(&str, &str)] = &[
     ("[defaults]\ntiemout = 3\n", "c.toml:2: unknown key \"tiemout\"; the nearest that there is: timeout"),
+    ("[defaults]\nconfig = \"x\"\n", "c.toml:2: unknown key \"config\""),
+    ("[defaults]\nname = \"x\"\n", "c.toml:2: unknown key \"name\""),
+    ("[breaker.x]\nstore = \"redis://h\"\n", "c.toml:2: store: all breakers of a host are in one store"),
     ("[defaults]\nfail_on = 3\n", "c.toml:2: unknown key \"fail_on\"; the nearest that there is: fail-on"),
     ("[defaults]\n\ntimeout = \"5x\"\n", "c.toml:3: invalid value '5x' for '--timeout"),
     ("[defaults]\nfailures = 1.5\n", "c.toml:2: invalid value '1.5' for '--failures"),
@@ -259,4 +262,17 @@ fn a_crontab_line_is_short() {
     let config = "[breaker.db-backup]\ntimeout = \"100ms\"\nfailures = 1\nkill-after = 0\n";
     with(&sandbox, config, &["run", "--name", "db-backup", "--", "sleep", "1000"]).code(124);
     with(&sandbox, config, &["run", "--name", "db-backup", "--", "true"]).code(75);
+}
+
+#[test]
+fn a_value_over_several_lines_is_shown_on_one() {
+    let sandbox = Sandbox::new();
+    let config = "[defaults]\nsuccess-on = [\n 0, # fine\n 3,\n]\non-open = '''echo a # b\necho \"c\"'''\n";
+    assert_eq!(shown(&sandbox, config, "x", "success-on"), "success-on = [\"0\", \"3\"]  # c.toml:2");
+    assert_eq!(
+        shown(&sandbox, config, "x", "on-open"),
+        "on-open = \"echo a # b\\necho \\\"c\\\"\"  # c.toml:6"
+    );
+    let listing = with(&sandbox, config, &["config", "x"]).stdout();
+    with(&sandbox, &format!("[defaults]\n{listing}"), &["config", "--check"]).code(0).quiet();
 }

@@ -181,3 +181,29 @@ fn a_killed_run_that_was_no_probe_leaves_nothing() {
     let status = sandbox.status("n");
     assert_eq!((&status["phase"], &status["totals"]["launched"]), (&"closed".into(), &1.into()));
 }
+
+/// A child that has closed what it inherited, as many launchers have it, is known by its group.
+#[test]
+fn a_survivor_that_closed_its_descriptors_keeps_the_place_too() {
+    let sandbox = Sandbox::new();
+    let child = "echo $$ > child.new; mv child.new child; while :; do sleep 0.02; done";
+    let script = format!("import subprocess; subprocess.run(['sh', '-c', '{child}'])");
+    for (name, flags, held) in [("n", &[][..], "half-open"), ("s", &["--max-concurrent", "1"], "busy")] {
+        due(&sandbox, name);
+        let mut command = sandbox.brk();
+        command.args(["run", "--name", name]).args(flags).args(["--", "python3", "-c", &script]);
+        let mut brk = command.spawn().expect("brk");
+        let pid: i32 = until_file(&sandbox.file("child")).trim().parse().expect("a process id");
+        brk.kill().expect("a brk to kill");
+        brk.wait().expect("its end");
+        let next = |word: &str| sandbox.run(&[&["run", "--name", name][..], flags, &["--", word]].concat());
+        next("true").code(75).says(held);
+        if name == "n" {
+            let survivors = sandbox.status("n")["probes"][0]["survivors"].clone();
+            assert!(survivors.as_array().expect("a list").contains(&pid.into()), "{survivors}");
+        }
+        kill(pid, "KILL");
+        until("the place is free", || next("true").status().code() == Some(0));
+        std::fs::remove_file(sandbox.file("child")).expect("the child's sign");
+    }
+}

@@ -391,3 +391,35 @@ fn the_last_of_a_flag_counts_and_lists_add_up() {
     }
     assert_eq!(sandbox.events("y"), ["ignored", "ignored"]);
 }
+
+/// When to come back is when a run would be admitted, whichever rule admits it.
+#[test]
+fn a_refusal_knows_of_run_at_least_every() {
+    let sandbox = Sandbox::new();
+    let flags =
+        ["run", "--name", "x", "--failures", "1", "--cooldown", "1d", "--run-at-least-every", "2h", "--"];
+    sandbox.run(&[&flags[..], &["false"]].concat()).code(1);
+    sandbox.run(&[&flags[..], &["true"]].concat()).code(75).says("next try in 2h\n");
+    sandbox.run(&["check", "x"]).code(75).prints("next try in 2h\n");
+}
+
+/// What stands in a run's way as state does not stand in the way of the run.
+#[test]
+fn a_check_of_damaged_state_says_that_a_run_would_be_admitted() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.state()).expect("a directory");
+    sandbox.write("state/bad.journal", "junk\n");
+    sandbox.run(&["check", "bad"]).code(0).says("warning: no record of");
+    sandbox.run(&["reset", "bad"]).code(1).says("no record of");
+    assert_eq!(sandbox.read("state/bad.journal"), "junk\n", "a reset sets nothing aside");
+    sandbox.run(&["run", "--name", "bad", "--", "true"]).code(0).says("is set aside");
+}
+
+#[test]
+fn what_a_newer_brk_wrote_is_not_forgotten() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.state()).expect("a directory");
+    sandbox.write("state/new.journal", "{\"v\":99}\n");
+    sandbox.run(&["forget", "new"]).code(1).says("version 99");
+    assert_eq!(sandbox.read("state/new.journal"), "{\"v\":99}\n");
+}

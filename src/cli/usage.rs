@@ -54,7 +54,11 @@ fn read(args: &[OsString]) -> Result<Cli, clap::Error> {
     let matches = Cli::command().try_get_matches_from(args)?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     if let (Verb::Run(run), Some((_, matches))) = (&mut cli.verb, matches.subcommand()) {
-        let by_hand = |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        let by_hand = |id: &&clap::Id| {
+            // These are no settings, so no configuration has keys of their names.
+            !["name", "command", "config", "state_dir", "color"].contains(&id.as_str())
+                && matches.value_source(id.as_str()) == Some(ValueSource::CommandLine)
+        };
         // An id is the name of a field; the key is the long flag.
         run.settings.given = matches.ids().filter(by_hand).map(|id| id.as_str().replace('_', "-")).collect();
     }

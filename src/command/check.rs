@@ -9,7 +9,7 @@ use crate::cli::CheckArgs;
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::name::Name;
-use crate::output::print;
+use crate::output::{print, say};
 use crate::render::{json, prospect, wall_time, words};
 use crate::store::Store;
 
@@ -40,7 +40,12 @@ pub fn run(args: &CheckArgs, world: &World) -> Result<Exit, Error> {
         retry_in_ms: None,
     };
     let mut text = format!("{name}: closed; unknown so far\n");
-    if let Some(snapshot) = world.store()?.read(name)? {
+    // State that is of no use keeps no run out.
+    let found = world.store().and_then(|store| Ok(store.read(name)?)).unwrap_or_else(|error| {
+        say(&format!("{name}: warning: {error}; a run would be admitted"));
+        None
+    });
+    if let Some(snapshot) = found {
         let now = snapshot.now();
         object.known = true;
         object.phase = snapshot.breaker.phase.word();

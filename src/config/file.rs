@@ -113,12 +113,28 @@ fn section(path: &Path, text: &str, line_of_name: usize, scope: Scope, keys: &De
         .map(|(name, value)| Key {
             name: name.get_ref().to_string(),
             line: line(text, name.span().start),
-            source: text.get(value.span()).unwrap_or_default().to_owned(),
+            source: source(text, value),
             values: values(value),
         })
         .collect();
     keys.sort_by_key(|key| key.line);
     Section { path: path.to_owned(), line: line_of_name, scope, keys }
+}
+
+/// The value as it stands in the file, on one line. What is broken over several there is written anew: the escapes of
+/// JSON are TOML's too.
+fn source(text: &str, value: &Spanned<DeValue>) -> String {
+    let source = text.get(value.span()).unwrap_or_default();
+    match values(value) {
+        Ok(values) if source.contains('\n') => {
+            let quoted: Vec<_> = values.iter().map(|value| serde_json::json!(value).to_string()).collect();
+            match value.get_ref() {
+                DeValue::Array(_) => format!("[{}]", quoted.join(", ")),
+                _ => quoted.join(""),
+            }
+        }
+        _ => source.replace('\n', " "),
+    }
 }
 
 fn values(value: &Spanned<DeValue>) -> Result<Vec<String>, String> {

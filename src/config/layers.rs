@@ -74,7 +74,11 @@ impl Layers {
                 continue;
             };
             for key in &section.keys {
-                if by_hand.given.contains(&key.name) || store::understood(section, key).is_some() {
+                if let Some(value) = store::understood(section, key) {
+                    value?;
+                    continue;
+                }
+                if by_hand.given.contains(&key.name) {
                     continue;
                 }
                 let stands = winners.get(key.name.as_str()).is_none_or(|(stronger, ..)| rank >= *stronger);

@@ -59,6 +59,9 @@ pub fn refusal(breaker: &Breaker, refusal: &Refusal, now: Timestamp) -> String {
                 breaker.phase.opening().map_or_else(|| "open".to_owned(), |opening| opened_by(&opening.why));
             format!("open after {why}")
         }
+        RefusedBy::Probing if breaker.probes.is_empty() => {
+            "half-open, and more probes have to succeed".to_owned()
+        }
         RefusedBy::Probing => {
             let pids: Vec<_> = breaker.probes.iter().map(|probe| probe.pid.to_string()).collect();
             format!("half-open, and being probed (by brk {})", pids.join(", "))
@@ -73,6 +76,7 @@ pub fn refusal(breaker: &Breaker, refusal: &Refusal, now: Timestamp) -> String {
         (RefusedBy::Open, Some(at)) => format!("next try in {}", wait(at.since(now))),
         (RefusedBy::Held, Some(at)) => format!("released in {}", wait(at.since(now))),
         (RefusedBy::Held, None) => "next try after 'brk release'".to_owned(),
+        (RefusedBy::Probing, _) if breaker.probes.is_empty() => "next try now".to_owned(),
         (RefusedBy::Probing, _) => "next try when the probe has ended".to_owned(),
         (RefusedBy::Busy | RefusedBy::Open, _) => "next try when a run has ended".to_owned(),
     };

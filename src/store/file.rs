@@ -144,6 +144,7 @@ impl FileStore {
             Tail::Empty => Ok(Some(Journal { file, newest: None })),
             Tail::Found(newest) => Ok(Some(Journal { file, newest: Some(newest) })),
             Tail::Newer(version) => Err(StoreError::Newer { path, version }),
+            Tail::Damaged if matches!(unknown, Unknown::Leave) => Err(StoreError::Damaged { path }),
             Tail::Damaged => {
                 let aside = files.path(&format!(".corrupt-{}", (self.machine.clocks)().wall));
                 std::fs::rename(&path, &aside)
@@ -290,8 +291,12 @@ impl Store for FileStore {
 
     fn forget(&self, name: &Name) -> Result<bool, StoreError> {
         let files = self.files(name);
-        if existing(open(&files.path(JOURNAL), OFlags::RDONLY))?.is_none() {
+        let path = files.path(JOURNAL);
+        let Some(file) = existing(open(&path, OFlags::RDONLY))? else {
             return Ok(false);
+        };
+        if let Ok(Tail::Newer(version)) = journal::tail(&file) {
+            return Err(StoreError::Newer { path, version });
         }
         let lock_path = files.path(".lock");
         let mut lock = RwLock::new(open(&lock_path, OFlags::RDWR | OFlags::CREATE)?);

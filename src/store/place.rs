@@ -59,6 +59,10 @@ impl Place {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
+        // A legend is left where `brk` was killed.
+        if !Holder::read(&file).left_in_group().is_empty() {
+            return Ok(None);
+        }
         let pid = std::process::id();
         let holder = Holder { pid, started: procfs::start_time(pid), ..Holder::default() };
         let place = Place { file, holder };
@@ -103,6 +107,14 @@ impl Drop for Place {
 }
 
 impl Holder {
+    /// What is left of the command of a killed `brk` where it has closed what it inherited, and stayed in its group.
+    fn left_in_group(&self) -> Vec<u32> {
+        match (self.command, self.command_started) {
+            (Some(leader), Some(started)) if !self.is_alive() => procfs::group(leader, started),
+            _ => Vec::new(),
+        }
+    }
+
     fn is_alive(&self) -> bool {
         self.started.is_some_and(|started| procfs::is_alive(self.pid, started))
     }
@@ -127,7 +139,13 @@ pub fn look(file: &File, path: &Path) -> io::Result<Occupant> {
         match flock(file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => {
                 flock(file, FlockOperation::Unlock)?;
-                return Ok(Occupant::Nobody);
+                let holder = Holder::read(file);
+                let left = holder.left_in_group();
+                return Ok(if left.is_empty() {
+                    Occupant::Nobody
+                } else {
+                    Occupant::Survivors(holder, left)
+                });
             }
             Err(Errno::WOULDBLOCK) => {}
             Err(error) => return Err(error.into()),
@@ -166,6 +184,7 @@ pub fn evict(path: &Path, holder: &Holder, survivors: &[u32]) {
     procfs::end(&targets, Duration::from_secs(1), |pid| {
         Some(pid) == command && holder.command_started.is_some_and(|at| procfs::is_alive(pid, at))
             || procfs::holders(path).contains(&pid)
+            || holder.left_in_group().contains(&pid)
     });
 }
 

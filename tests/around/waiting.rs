@@ -147,3 +147,24 @@ fn a_signal_during_the_check_ends_the_run_and_frees_the_place() {
     run(&sandbox, "p", &TOUCHY, &["true"]).code(0);
     assert_eq!(sandbox.status("p")["totals"]["lost"], 0);
 }
+
+#[test]
+fn a_check_that_fails_or_does_not_close_yet_is_waited_out_too() {
+    let sandbox = Sandbox::new();
+    let flags = ["--cooldown", "100ms", "--jitter", "0", "--backoff", "1"];
+    sandbox.run(&["trip", "p", "--for", "1ms"]).code(0);
+    // The first check fails, and so does the run that may not wait for a second.
+    let check = ["--probe", "echo >> checks; test $(wc -l < checks) -ge 3"];
+    run(&sandbox, "p", &[&flags[..], &check, &["--wait"]].concat(), &["echo", "ran"]).code(0).prints("ran\n");
+    assert_eq!(sandbox.read("checks").lines().count(), 3);
+    assert_eq!(sandbox.status("p")["totals"]["refused"], 0);
+    sandbox.run(&["trip", "q", "--for", "1ms"]).code(0);
+    let twice = ["--probe", "true", "--probe-successes", "2"];
+    run(&sandbox, "q", &[&flags[..], &twice].concat(), &["true"]).code(75).says("half-open, and more probes");
+    run(&sandbox, "q", &[&flags[..], &twice, &["--wait"]].concat(), &["echo", "ran"]).code(0).prints("ran\n");
+    sandbox.run(&["trip", "r", "--for", "1ms"]).code(0);
+    let in_vain = ["--probe", "false", "--wait=300ms"];
+    run(&sandbox, "r", &[&flags[..], &in_vain].concat(), &["true"])
+        .code(75)
+        .says("open after a failed probe");
+}

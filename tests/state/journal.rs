@@ -121,10 +121,11 @@ fn a_newer_version_is_refused_and_never_overwritten() {
     done.code(3).says("warning").says("version 2").says("unguarded");
     sandbox.run(&["run", "--name", "n", "--on-state-error", "refuse", "--", "touch", "launched"]).code(125);
     for words in
-        [&["status", "n"][..], &["check", "n"], &["reset", "n"], &["trip", "n"], &["hold", "n", "open"]]
+        [&["status", "n"][..], &["forget", "n"], &["reset", "n"], &["trip", "n"], &["hold", "n", "open"]]
     {
         sandbox.run(words).code(1).says("version 2");
     }
+    sandbox.run(&["check", "n"]).code(0).says("version 2");
     assert!(!sandbox.file("launched").exists());
     assert_eq!(fs::read(&path).expect("a journal"), journal);
 }

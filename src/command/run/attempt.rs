@@ -55,12 +55,12 @@ const LOOK: Millis = Millis(500);
 impl Attempts<'_> {
     /// Makes as many attempts as it takes, or may be made.
     pub fn make(&self, report: &mut Report) -> Result<Outcomes, Error> {
-        let (mut entry, mut slot) = self.enter()?;
+        let (mut entry, mut slot) = self.enter(report)?;
         let mut change = Change::None;
         let mut last: Option<Ran> = None;
         let mut phase_before = None;
         for attempt in 1_u32.. {
-            let ticket = match self.checked(entry, slot.as_ref(), report)? {
+            let ticket = match entry {
                 Entry::Granted(ticket) => Some(ticket),
                 Entry::Unguarded => None,
                 // The breaker opened meanwhile: the last attempt is the run's end.
@@ -95,18 +95,21 @@ impl Attempts<'_> {
             self.pause(&finished, attempt);
             last = Some(ran);
             entry = self.guard.admit(Mode::Ask)?;
+            entry = self.checked(entry, slot.as_ref(), Mode::Ask, report)?;
         }
         unreachable!("the attempts are bounded")
     }
 
     /// Takes a place among the runs of this name, if their number is bounded, and asks the breaker; waits where that
     /// is wanted.
-    fn enter(&self) -> Result<(Entry, Option<Place>), Error> {
+    fn enter(&self, report: &mut Report) -> Result<(Entry, Option<Place>), Error> {
         let clock = || Millis((self.world.env.machine.clocks)().up);
         let start = clock();
         loop {
             let waited = Millis(clock().0.saturating_sub(start.0));
             let left = match self.plan.wait {
+                // Who only observes is never refused.
+                _ if self.plan.mode == Mode::Observe => Millis::ZERO,
                 Wait::No => Millis::ZERO,
                 Wait::Forever => Millis::MAX,
                 Wait::AtMost(most) => Millis(most.0.saturating_sub(waited.0)),
@@ -116,9 +119,12 @@ impl Attempts<'_> {
                 super::guard::Slot::Free(slot) => (self.guard.admit(mode)?, slot),
                 super::guard::Slot::Busy => (self.guard.busy(mode)?, None),
             };
+            let entry = self.checked(entry, slot.as_ref(), mode, report)?;
             match entry {
                 Entry::Refused(refused) if !left.is_zero() => {
                     drop(slot);
+                    // A check may have run: from here on a signal ends brk at once again.
+                    supervise::release_signals();
                     let until = refused.wait.unwrap_or(LOOK).min(LOOK).min(left).max(Millis(1));
                     std::thread::sleep(until.into());
                 }
@@ -129,7 +135,13 @@ impl Attempts<'_> {
 
     /// Runs the cheap check as the probe, if there is one. Where it closes the breaker the run is admitted anew, as
     /// any other.
-    fn checked(&self, entry: Entry, slot: Option<&Place>, report: &mut Report) -> Result<Entry, Error> {
+    fn checked(
+        &self,
+        entry: Entry,
+        slot: Option<&Place>,
+        mode: Mode,
+        report: &mut Report,
+    ) -> Result<Entry, Error> {
         let (Some(check), Entry::Granted(ticket)) = (&self.plan.check, &entry) else {
             return Ok(entry);
         };
@@ -163,7 +175,7 @@ impl Attempts<'_> {
         if verdict == Verdict::Ignored {
             return Ok(Entry::Stopped(exit::of(&finished.ending, self.plan.on_timeout)));
         }
-        self.guard.after_check(recorded.as_ref())
+        self.guard.after_check(recorded.as_ref(), mode)
     }
 
     /// Runs the command under its permit, if it has one, and records how it ended.

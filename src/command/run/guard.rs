@@ -153,11 +153,10 @@ impl<'a> Guard<'a> {
     }
 
     /// Where a check has left the breaker: closed again, and the run may go on; or not, and it is refused.
-    pub fn after_check(&self, recorded: Option<&Recorded>) -> Result<Entry, Error> {
+    pub fn after_check(&self, recorded: Option<&Recorded>, mode: Mode) -> Result<Entry, Error> {
         if recorded.is_none_or(|recorded| recorded.updated.breaker.phase == Phase::Closed) {
-            return self.admit(self.plan.mode);
+            return self.admit(mode);
         }
-        let mode = self.plan.mode;
         self.ask(mode, &mut |breaker, _| {
             let retry_at = breaker.phase.retry_at();
             let why = if retry_at.is_some() { RefusedBy::Open } else { RefusedBy::Probing };
