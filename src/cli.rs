@@ -45,6 +45,16 @@ pub struct Cli {
     pub verb: Verb,
 }
 
+/// The arguments of a line that begins with `run`.
+#[derive(Debug, Parser)]
+#[command(args_override_self = true, disable_version_flag = true)]
+pub struct RunLine {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
 #[derive(Clone, Debug, Default, Args)]
 pub struct Global {
     /// Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]
