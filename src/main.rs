@@ -1,5 +1,6 @@
 //! `brk`: a circuit breaker for shell commands.
 
+#![cfg_attr(not(test), no_main)]
 #![cfg_attr(
     not(feature = "redis"),
     expect(dead_code, unreachable_code, reason = "some of every room is there for the shared store alone")
@@ -22,10 +23,13 @@ mod signal;
 mod store;
 mod supervise;
 
-use std::process::ExitCode;
+use std::ffi::OsString;
 
-fn main() -> ExitCode {
-    let exit = match cli::usage::parse(std::env::args_os()) {
+supervise::entry!(run);
+
+/// From the command line to the exit code.
+fn run(args: Vec<OsString>) -> u8 {
+    let exit = match cli::usage::parse(&args) {
         Ok(cli) => {
             let verb = cli::usage::Verbs::of(&cli);
             command::dispatch(cli, &env::Env::read()).unwrap_or_else(|error| cli::usage::fail(verb, &error))
@@ -33,7 +37,7 @@ fn main() -> ExitCode {
         Err(exit) => exit,
     };
     match exit {
-        exit::Exit::Code(code) => ExitCode::from(code),
-        exit::Exit::Signal(signal) => ExitCode::from(supervise::die_of(signal)),
+        exit::Exit::Code(code) => code,
+        exit::Exit::Signal(signal) => supervise::die_of(signal),
     }
 }

@@ -52,8 +52,9 @@ impl Capture {
 
     /// All of it, on standard output. Gives how many bytes that were.
     pub fn show(mut self) -> Result<u64, Error> {
-        let copied = self.file.rewind().and_then(|()| io::copy(&mut self.file, &mut io::stdout().lock()));
-        match copied {
+        let mut stdout = io::stdout().lock();
+        let copied = self.file.rewind().and_then(|()| io::copy(&mut self.file, &mut stdout));
+        match copied.and_then(|count| stdout.flush().map(|()| count)) {
             // Nobody reads any more; there was something to read.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(1),
             Err(source) => Err(Error::System { doing: "show the command's output".to_owned(), source }),

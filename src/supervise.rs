@@ -28,7 +28,8 @@ use tree::{Member, Tree};
 use unix::{Born, Caught, Pid, Source};
 
 pub use escalate::{Escalate, Leftovers, Limits};
-pub use unix::{die_of, quiet_thread, release_signals};
+pub(crate) use unix::entry;
+pub use unix::{begin, die_of, quiet_thread, release_signals};
 
 /// What to start.
 pub struct Task<'a> {

@@ -31,9 +31,8 @@ impl Verbs {
 }
 
 /// The command line, or the exit after its error, its help or its version has been printed.
-pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, Exit> {
-    let args: Vec<OsString> = args.collect();
-    read(&args).map_err(|error| match error.kind() {
+pub fn parse(args: &[OsString]) -> Result<Cli, Exit> {
+    read(args).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = error.print();
             Exit::Code(exit::DONE)
@@ -43,10 +42,10 @@ pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, Exit> {
             Exit::Code(exit::USAGE)
         }
         _ => {
-            let verb = verb(&args);
+            let verb = verb(args);
             let known = verb.filter(|verb| Cli::command().find_subcommand(verb).is_some());
             let asked = known.map(|verb| format!("{verb} --help")).unwrap_or("--help".to_owned());
-            output::say(&format!("{}; see 'brk {asked}'", told(&error, &args)));
+            output::say(&format!("{}; see 'brk {asked}'", told(&error, args)));
             Exit::Code(if verb == Some("run") { exit::FAILED } else { exit::USAGE })
         }
     })

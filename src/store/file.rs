@@ -14,12 +14,11 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use fd_lock::RwLock;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::journal::{self, Entry, Newest, Record, Tail};
-use super::lock;
+use super::lock::{self, Locked};
 use super::place::{self, Occupant, Place};
 use super::{LiveProbe, Machine, Origin, Slot, Snapshot, Store, StoreError, Unknown, Updated};
 use crate::breaker::time::{Clock, Timestamp};
@@ -88,6 +87,21 @@ impl FileStore {
         }
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
         made.map_err(|source| StoreError::io("make the state directory", &self.dir, source))
+    }
+
+    /// Locks a breaker. The directory is made only where it turns out not to be there; `None`: there is none.
+    fn lock(&self, files: &Files, unknown: Unknown) -> Result<Option<Locked>, StoreError> {
+        let path = files.path(".lock");
+        let flags = OFlags::RDWR | OFlags::CREATE;
+        let file = match (existing(open(&path, flags))?, unknown) {
+            (Some(file), _) => file,
+            (None, Unknown::Leave) => return Ok(None),
+            (None, Unknown::Create(_)) => {
+                self.make_dir()?;
+                open(&path, flags)?
+            }
+        };
+        lock::acquire(file, &path).map(Some)
     }
 
     /// Loses the probes whose places are free, and ends those that have outlived a dead `brk` and their own deadline.
@@ -189,18 +203,12 @@ impl Store for FileStore {
         unknown: Unknown,
         step: &mut dyn FnMut(&mut Breaker, Timestamp),
     ) -> Result<Option<Updated>, StoreError> {
-        if let Unknown::Create(_) = unknown {
-            self.make_dir()?;
-        } else if !self.dir.is_dir() {
-            return Ok(None);
-        }
         let files = self.files(name);
         let path = files.path(JOURNAL);
         let mut warnings = Vec::new();
-        let lock_path = files.path(".lock");
-        let mut lock = RwLock::new(open(&lock_path, OFlags::RDWR | OFlags::CREATE)?);
-        let _guard = lock::acquire(&mut lock, &lock_path)?;
-
+        let Some(_locked) = self.lock(&files, unknown)? else {
+            return Ok(None);
+        };
         let Some(journal) = self.open_journal(&files, unknown, &mut warnings)? else {
             return Ok(None);
         };
@@ -298,9 +306,9 @@ impl Store for FileStore {
         if let Ok(Tail::Newer(version)) = journal::tail(&file) {
             return Err(StoreError::Newer { path, version });
         }
-        let lock_path = files.path(".lock");
-        let mut lock = RwLock::new(open(&lock_path, OFlags::RDWR | OFlags::CREATE)?);
-        let _guard = lock::acquire(&mut lock, &lock_path)?;
+        let Some(_locked) = self.lock(&files, Unknown::Leave)? else {
+            return Ok(false);
+        };
         // The journal last: until it is gone the breaker is there, and forgetting can be done again.
         for path in files.others()? {
             remove(&path)?;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use fd_lock::{RwLock, RwLockWriteGuard};
+use fd_lock::RwLock;
 
 use super::StoreError;
 
@@ -17,14 +17,16 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 const LOCK_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_LOCK_PAUSE: Duration = Duration::from_millis(5);
 
+/// A lock that is held until this is dropped: nobody else has a descriptor of this open file, so to close it is to
+/// unlock it.
+pub struct Locked(#[expect(dead_code, reason = "held, and not used")] RwLock<File>);
+
 /// Locks, or says that another has kept the lock for too long.
-pub fn acquire<'a>(
-    lock: &'a mut RwLock<File>,
-    path: &Path,
-) -> Result<RwLockWriteGuard<'a, File>, StoreError> {
+pub fn acquire(file: File, path: &Path) -> Result<Locked, StoreError> {
+    let mut lock = RwLock::new(file);
     let mut pause = LOCK_PAUSE;
     let mut waited = Duration::ZERO;
-    // Locked is locked: the guard is made once more below, for a loop cannot give away what it borrows each time.
+    // A guard borrows what it guards, so that both cannot be given away together.
     while let Err(error) = lock.try_write().map(std::mem::forget) {
         if error.kind() != io::ErrorKind::WouldBlock {
             return Err(StoreError::io("lock", path, error));
@@ -36,5 +38,5 @@ pub fn acquire<'a>(
         waited += pause;
         pause = (pause * 2).min(LONGEST_LOCK_PAUSE);
     }
-    lock.try_write().map_err(|error| StoreError::io("lock", path, error))
+    Ok(Locked(lock))
 }

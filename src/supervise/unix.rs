@@ -24,6 +24,8 @@ use std::ptr;
 use crate::breaker::outcome::Status;
 
 pub use exec::{Born, environment, start};
+pub use given::begin;
+pub(crate) use given::entry;
 pub use signals::{
     Caught, Source, catch_signals, caught_signals, die_of, put_back, quiet_thread, release_signals, stop,
 };

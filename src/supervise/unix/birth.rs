@@ -19,7 +19,7 @@ mod shared {
 
     /// Room for a few frames and for those of a signal's handler, whose size the processor's registers decide. Pages
     /// that nobody touches are not there.
-    const STACK: usize = 128 * 1024;
+    const STACK: usize = 64 * 1024;
 
     /// What the new process stands on until it executes.
     pub struct Stack(Box<[MaybeUninit<u8>]>);

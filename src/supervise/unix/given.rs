@@ -1,38 +1,62 @@
-//! What this process was given by whoever started it, and the Rust runtime changes before `main`, or `brk` later. The
-//! command gets it back.
+//! What this process was given by whoever started it, and changes for itself. The command gets it back.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, OsString, c_char, c_int};
 use std::mem::MaybeUninit;
+use std::os::fd::IntoRawFd;
+use std::os::unix::ffi::OsStringExt;
 use std::ptr;
 use std::sync::OnceLock;
+
+use rustix::fs::{Mode, OFlags};
 
 use super::process_id;
 use super::signals::{disposition, set_disposition};
 
-/// What this process was given and the Rust runtime, or this file, changes.
+/// What this process was given, and changes.
 pub struct Given {
     pub mask: libc::sigset_t,
     pub pipe: libc::sighandler_t,
     pub file_size: libc::sighandler_t,
     pub child: libc::sighandler_t,
-    /// Which of descriptors 0 to 2 were closed. The runtime opens /dev/null there.
+    /// Which of descriptors 0 to 2 were closed.
     pub closed: [bool; 3],
 }
 
 static GIVEN: OnceLock<Given> = OnceLock::new();
 
-// What stands in these sections is called before the runtime's own start.
-#[used]
-#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
-#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
-static BEFORE_MAIN: extern "C" fn() = before_main;
-
 /// Signals that end process 1 where it waits for nothing but its turn.
 pub const ENDING: [c_int; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
-extern "C" fn before_main() {
-    given();
-    // A journal that meets a limit on file sizes is an error of writing, and not the end of this process.
+/// Makes a function from arguments to an exit code the start of the program, in the place of the standard library's own,
+/// which looks through /proc/self/maps for the end of the stack and prepares to say that it overflowed: a fifth of a
+/// refusal's instructions and of its time above that of an empty program. What else that does, `begin` does.
+macro_rules! entry {
+    ($main:path) => {
+        #[expect(unsafe_code, reason = "the name that the C library calls, with what it gives")]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        extern "C" fn main(argc: std::ffi::c_int, argv: *const *const std::ffi::c_char) -> std::ffi::c_int {
+            // SAFETY: this is what `main` was called with.
+            let args = unsafe { $crate::supervise::begin(argc, argv) };
+            // What the standard library ends with after a panic.
+            std::panic::catch_unwind(|| $main(args)).unwrap_or(101).into()
+        }
+    };
+}
+pub(crate) use entry;
+
+/// Takes down what was given, and makes of it what this program wants. Gives the command line.
+///
+/// # Safety
+///
+/// To be called once, before all else, with what `main` was called with.
+pub unsafe fn begin(argc: c_int, argv: *const *const c_char) -> Vec<OsString> {
+    for (fd, _) in (0..).zip(given().closed).filter(|(_, closed)| *closed) {
+        // What is opened later must not become one of the standard streams.
+        let null = rustix::fs::open(c"/dev/null", OFlags::RDWR, Mode::empty()).map(IntoRawFd::into_raw_fd);
+        assert_eq!(null, Ok(fd), "/dev/null is needed where a standard stream is closed");
+    }
+    // A reader that has gone, and a limit on the size of a journal, are errors of writing, and no end of this process.
+    set_disposition(libc::SIGPIPE, libc::SIG_IGN);
     set_disposition(libc::SIGXFSZ, libc::SIG_IGN);
     if process_id() == 1 {
         for signal in ENDING {
@@ -41,6 +65,11 @@ extern "C" fn before_main() {
             }
         }
     }
+    let argc = usize::try_from(argc).unwrap_or(0);
+    // SAFETY: the caller hands on the system's list of `argc` strings.
+    (0..argc)
+        .map(|n| unsafe { OsString::from_vec(CStr::from_ptr(*argv.add(n)).to_bytes().to_vec()) })
+        .collect()
 }
 
 /// The kernel drops signals for which process 1 has no handler, also those that should end it.
