@@ -9,6 +9,7 @@ mod clocks;
 mod completions;
 mod config;
 mod contention;
+mod cost;
 mod crash;
 mod cron;
 mod faults;

@@ -35,7 +35,7 @@ pub const COMPACT_AT: u64 = 1 << 20;
 const KEEP: u64 = COMPACT_AT / 2;
 
 /// One read of this size holds the newest record, unless its window is large.
-const TAIL: u64 = 8 << 10;
+const TAIL: u64 = 4 << 10;
 
 const CHECKSUM: &[u8] = b",\"crc\":\"";
 
