@@ -212,14 +212,21 @@ impl Watch {
                 Reached::CommandToo
             }
             // A shell continues all of a job at once.
-            Sender::Process
-                if signal == libc::SIGCONT && shares_group && !tree::is_stopped(self.command.pid) =>
-            {
+            Sender::Process if signal == libc::SIGCONT && shares_group && self.is_continued() => {
                 Reached::CommandToo
             }
             Sender::Process | Sender::Terminal => Reached::Brk,
         };
         self.see_to(Event::Signal { signal, sender, reached })
+    }
+
+    /// Whether the command was continued as `brk` was; it may have been stopped again since, by a key that we have
+    /// not seen to yet.
+    fn is_continued(&mut self) -> bool {
+        let is_stopped = tree::is_stopped(self.command.pid);
+        self.signals.extend(unix::caught_signals());
+        let stops = |caught: &Caught| matches!(caught.signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
+        !is_stopped || self.signals.iter().any(stops)
     }
 
     /// Looks at what children have done. Some: the run is over.
