@@ -45,14 +45,14 @@ pub struct Cli {
     pub verb: Verb,
 }
 
-/// The arguments of a line that begins with `run`.
+/// What stands behind the verb, of a line that begins with it.
 #[derive(Debug, Parser)]
 #[command(args_override_self = true, disable_version_flag = true)]
-pub struct RunLine {
+pub struct Line<A: Args> {
     #[command(flatten)]
     pub global: Global,
     #[command(flatten)]
-    pub run: RunArgs,
+    pub args: A,
 }
 
 #[derive(Clone, Debug, Default, Args)]

@@ -6,9 +6,9 @@ use std::mem::ManuallyDrop;
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
 
-use super::{Cli, RunLine, Verb};
+use super::{Cli, Line, RunArgs, Verb};
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::output;
@@ -52,9 +52,13 @@ pub fn parse(args: &[OsString]) -> Result<Cli, Exit> {
 }
 
 fn read(args: &[OsString]) -> Result<Cli, clap::Error> {
-    if let Some(cli) = read_run(args) {
-        return Ok(cli);
+    match read_frequent(args) {
+        Some(cli) => Ok(cli),
+        None => read_any(args),
     }
+}
+
+fn read_any(args: &[OsString]) -> Result<Cli, clap::Error> {
     let matches = Cli::command().try_get_matches_from(args)?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     if let (Verb::Run(run), Some((_, matches))) = (&mut cli.verb, matches.subcommand()) {
@@ -63,21 +67,33 @@ fn read(args: &[OsString]) -> Result<Cli, clap::Error> {
     Ok(cli)
 }
 
-/// The usual line, `brk run …`, read by a parser that knows nothing else: to build what knows all verbs, and to take it
-/// down, is more than half of what a refusal does (310,000 of 590,000 instructions). A line that this cannot read is
-/// read by the other, which knows what to say.
-fn read_run(args: &[OsString]) -> Option<Cli> {
+/// The lines that scripts have in their loops, read by a parser that knows no other verb: to build what knows them all,
+/// and to take it down, would be half of what a refusal does. What this cannot read is read by the other, which knows
+/// what to say.
+fn read_frequent(args: &[OsString]) -> Option<Cli> {
     let (_, line @ [verb, ..]) = args.split_first()? else { return None };
-    if verb != "run" {
-        return None;
-    }
-    // Whoever is about to run a command takes nothing down.
-    let mut parser = ManuallyDrop::new(RunLine::command());
+    let (global, verb) = match verb.to_str()? {
+        "run" => {
+            let (Line { global, args: mut run }, given) = read_line::<RunArgs>(line)?;
+            run.settings.given = given;
+            (global, Verb::Run(Box::new(run)))
+        }
+        "check" => {
+            let (Line { global, args }, _) = read_line(line)?;
+            (global, Verb::Check(args))
+        }
+        _ => return None,
+    };
+    Some(Cli { global, verb })
+}
+
+/// A line from its verb on, and the keys that were given in it.
+fn read_line<A: Args>(line: &[OsString]) -> Option<(Line<A>, BTreeSet<String>)> {
+    // Never taken down: that would cost 50,000 instructions, and the process ends soon or waits for long.
+    let mut parser = ManuallyDrop::new(Line::<A>::command());
     let mut matches = ManuallyDrop::new(parser.try_get_matches_from_mut(line).ok()?);
     let given = given(&matches);
-    let RunLine { global, mut run } = RunLine::from_arg_matches_mut(&mut matches).ok()?;
-    run.settings.given = given;
-    Some(Cli { global, verb: Verb::Run(Box::new(run)) })
+    Some((Line::from_arg_matches_mut(&mut matches).ok()?, given))
 }
 
 /// The keys of the settings that were given by hand.
@@ -143,4 +159,57 @@ pub fn one_line(text: &str) -> String {
         }
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both parsers read the same, and what the one does not read is left to the other.
+    #[track_caller]
+    fn agree(line: &str) {
+        let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        if let Some(frequent) = read_frequent(&args) {
+            let any = read_any(&args).unwrap_or_else(|error| panic!("{line}: {error}"));
+            assert_eq!(format!("{frequent:?}"), format!("{any:?}"), "{line}");
+        } else {
+            assert!(read_any(&args).is_err(), "{line}: read by one alone");
+        }
+    }
+
+    #[test]
+    fn a_frequent_line_is_read_as_any_other() {
+        for line in [
+            "brk run --name x -- true",
+            "brk run --name x true --name y",
+            "brk run --name x --name y -q --timeout=5 -t 1m -k0 -s KILL -- a -b --c",
+            "brk run --state-dir a --store redis://h --name -x --config c --color never -- true",
+            "brk run --name x --wait --retries 3 --fail-on 1-3,SIGTERM --fail-on 7 true",
+            "brk run --name x --wait=5 --preserve-status --kill-leftovers=false true",
+            "brk run --name x --timeout",
+            "brk run --name x",
+            "brk run --nam x true",
+            "brk run --help",
+            "brk run --version",
+            "brk run -V",
+            "brk run",
+            "brk check x",
+            "brk check --json x --state-dir b",
+            "brk check -q -- -x",
+            "brk check -q --json x",
+            "brk check",
+            "brk check x y",
+            "brk check --help",
+        ] {
+            agree(line);
+        }
+    }
+
+    #[test]
+    fn the_usual_line_does_not_need_the_whole_parser() {
+        for line in ["brk run --name x --timeout 5 -- true", "brk check x"] {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert!(read_frequent(&args).is_some(), "{line}");
+        }
+    }
 }
