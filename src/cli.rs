@@ -56,6 +56,7 @@ pub struct Line<A: Args> {
 }
 
 #[derive(Clone, Debug, Default, Args)]
+#[group(skip)]
 pub struct Global {
     /// Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Global options")]
@@ -134,6 +135,7 @@ Limits:
 /// The command runs as it would without brk: same streams, same environment, same exit code. While what it depends on
 /// is failing, it is not launched, and the exit code is 75.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{LIMITS}"))]
 pub struct RunArgs {
     /// The name of what the command depends on; runs with the same name share a breaker

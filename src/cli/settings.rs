@@ -14,6 +14,7 @@ use crate::profile::Profile;
 
 /// Everything about a run that a flag or the configuration can set.
 #[derive(Clone, Debug, Default, Args)]
+#[group(skip)]
 pub struct Settings {
     /// The keys that were given by hand.
     #[arg(skip)]
