@@ -32,6 +32,9 @@ use window::{Counts, Window};
 
 pub use visit::{Admission, Heard, Mode, Permit, PermitKind, Refusal, Report, Task, TripFor, Visitor};
 
+/// How many lost probes are remembered, in case that one is heard of after all.
+const MOST_COUNTED: usize = 8;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Breaker {
     /// Tells this breaker from another that had the name before it was forgotten.
@@ -65,6 +68,10 @@ pub struct Breaker {
     pub last_launch: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_success: Option<Timestamp>,
+    /// The probes that were counted as launched when they were lost, the newest last: one that is heard of after all
+    /// is not launched twice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<u64>,
     /// The policy of the last run.
     pub policy: Policy,
     /// What it is to a shared breaker; absent where there never was one.
@@ -111,6 +118,9 @@ pub struct Probe {
     /// Its number among all probes that this breaker has had.
     #[serde(default)]
     pub serial: u64,
+    /// A cheap check in the command's place, and no launch of the command.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub check: bool,
 }
 
 /// Lifetime counts. They never go down.
@@ -139,6 +149,13 @@ pub struct Last {
     pub duration: Millis,
     /// The base name of the program. Arguments may hold secrets and are never kept.
     pub program: String,
+}
+
+impl Probe {
+    /// Whether nothing of it can rightly be alive any more.
+    pub fn is_overdue(&self, now: Timestamp) -> bool {
+        self.deadline.is_some_and(|deadline| now >= deadline)
+    }
 }
 
 impl Phase {
@@ -187,6 +204,7 @@ impl Breaker {
             last_heard: None,
             last_launch: None,
             last_success: None,
+            counted: Vec::new(),
             policy,
             shadow: None,
             events: Vec::new(),
@@ -216,6 +234,18 @@ impl Breaker {
             Mode::Enforce | Mode::Ask => Admission::Refused(refusal),
             Mode::Observe => Admission::Granted(self.permit(PermitKind::Bystander)),
         }
+    }
+
+    /// Frees the place of a probe whose `brk` is gone and whose command was started, as far as can be known.
+    pub fn lose_launched(&mut self, place: u32, generation: u64) {
+        let probe = self.probes.iter().find(|probe| (probe.place, probe.generation) == (place, generation));
+        if let Some(serial) = probe.filter(|probe| !probe.check).map(|probe| probe.serial) {
+            self.totals.launched += 1;
+            let excess = (self.counted.len() + 1).saturating_sub(MOST_COUNTED);
+            self.counted.drain(..excess);
+            self.counted.push(serial);
+        }
+        self.lose(place, generation);
     }
 
     /// Frees the place of a probe whose `brk` is gone. That says nothing about the dependency.
@@ -288,6 +318,7 @@ impl Breaker {
             deadline: visitor.lifetime.map(|lifetime| now.after(lifetime)),
             pid: visitor.pid,
             serial: self.totals.probes,
+            check: visitor.task == Task::Check,
         });
     }
 

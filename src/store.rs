@@ -23,7 +23,7 @@ use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
 
 use journal::Entry;
-use place::{Holder, Place};
+use place::{Holder, Occupant, Place};
 
 pub use any::AnyStore;
 #[cfg(feature = "redis")]
@@ -77,6 +77,8 @@ pub struct Updated {
     pub place: Option<Place>,
     /// The same on a shared store, kept up until it is dropped.
     pub lease: Option<Lease>,
+    /// The probes that keep their places although their `brk` is dead.
+    pub left: Vec<LiveProbe>,
     /// For standard error: what was amiss, and has been dealt with.
     pub warnings: Vec<String>,
     pub origin: Origin,
@@ -176,6 +178,23 @@ pub trait Store {
 
     /// Removes a breaker and its history; says whether there was one.
     fn forget(&self, name: &Name) -> Result<bool, StoreError>;
+}
+
+impl LiveProbe {
+    /// A probe by who is in its place; `None` where nobody is.
+    pub fn new(probe: &Probe, occupant: Occupant) -> Option<LiveProbe> {
+        let (holder, survivors) = match occupant {
+            Occupant::Nobody(_) => return None,
+            Occupant::Holder(holder) => (holder, Vec::new()),
+            Occupant::Survivors(holder, survivors) => (holder, survivors),
+        };
+        Some(LiveProbe { probe: probe.clone(), command_pid: holder.command, survivors })
+    }
+
+    /// Whether its `brk` is known to be dead.
+    pub fn is_orphaned(&self) -> bool {
+        !self.survivors.is_empty()
+    }
 }
 
 impl Snapshot {

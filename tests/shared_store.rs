@@ -116,6 +116,76 @@ fn a_dead_hosts_place_is_free_when_the_lease_ends_and_not_before() {
     assert_eq!(two.status("x")["phase"], "closed");
 }
 
+/// A killed probe on a host; its command takes no notice and lives on. Its lease is as if 15 seconds had passed.
+fn orphaned(host: &Host, sandbox: &Sandbox, server: &Server, flags: &[&str]) -> u32 {
+    open(host, &["--cooldown", "1ms", "--jitter", "0"]);
+    host.until_due("x");
+    let script = "trap '' TERM; echo $$ > pid; exec sleep 600";
+    let words = [&["run", "--name", "x"], flags, &["--", "sh", "-c", script]].concat();
+    let mut prober = host.spawn(&words);
+    let command = until_file(&sandbox.file("pid")).trim().parse().expect("a number");
+    prober.kill().expect("kill");
+    prober.wait().expect("wait");
+    host.run(&PASS).code(75).says(&format!("of its probe is left: {command}"));
+    let lease = server.cli(&["HKEYS", "brk:{x}"]);
+    let lease = lease.lines().find(|field| field.starts_with("lease:")).expect("a lease");
+    server.cli(&["HSET", "brk:{x}", lease, "1"]);
+    command
+}
+
+#[test]
+fn what_outlives_a_killed_probe_keeps_its_place_on_its_host() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let host = server.host(&sandbox, "one");
+    let command = orphaned(&host, &sandbox, &server, &[]);
+    let left = format!("was killed; of its probe is left: {command}");
+    host.run(&PASS).code(75).says(&left);
+    host.run(&["check", "x"]).code(75).prints(&left);
+    let status = host.status("x");
+    assert_eq!(status["probes"][0]["survivors"], serde_json::json!([command]), "{status}");
+    signal_to(command, "KILL");
+    until("the place is free", || host.run(&["check", "x"]).status().code() == Some(0));
+    host.run(&PASS).code(0).quiet();
+    let totals = host.status("x")["totals"].clone();
+    assert_eq!((&totals["launched"], &totals["lost"]), (&3.into(), &1.into()), "{totals}");
+}
+
+#[test]
+fn what_outlives_a_killed_probe_is_unknown_to_other_hosts() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
+    let command = orphaned(&one, &sandbox, &server, &[]);
+    two.run(&PASS).code(0).quiet();
+    // And the first one goes by what the other has found.
+    one.run(&PASS).code(0).quiet();
+    let totals = two.status("x")["totals"].clone();
+    assert_eq!((&totals["launched"], &totals["lost"]), (&4.into(), &1.into()), "{totals}");
+    signal_to(command, "KILL");
+}
+
+#[test]
+fn what_outlives_a_killed_probe_and_its_deadline_is_ended() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let host = server.host(&sandbox, "one");
+    let command = orphaned(&host, &sandbox, &server, &["--timeout", "1s", "--kill-after", "0"]);
+    until("the deadline has passed", || host.run(&PASS).status().code() == Some(0));
+    let stat = std::fs::read_to_string(format!("/proc/{command}/stat")).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z"), "{stat}");
+    assert_eq!(host.status("x")["phase"], "closed");
+}
+
+#[test]
+fn a_reset_frees_what_is_kept_on_a_host() {
+    let (sandbox, server) = (Sandbox::new(), Server::start());
+    let host = server.host(&sandbox, "one");
+    let command = orphaned(&host, &sandbox, &server, &[]);
+    host.run(&["reset", "x"]).code(0);
+    open(&host, &["--cooldown", "1ms", "--jitter", "0"]);
+    host.until_due("x");
+    host.run(&PASS).code(0).quiet();
+    signal_to(command, "KILL");
+}
+
 #[test]
 fn a_slow_probe_keeps_its_place() {
     let (sandbox, server) = (Sandbox::new(), Server::start());
@@ -172,6 +242,8 @@ fn who_has_lost_the_lease_is_late() {
     let status = two.status("x");
     assert_eq!(status["phase"], "half-open", "{status}");
     assert_eq!((&status["totals"]["lost"], &status["totals"]["late"]), (&1.into(), &1.into()), "{status}");
+    // The one that opened it, and both probes; the lost one is not counted again when it is heard of.
+    assert_eq!(status["totals"]["launched"], 3, "{status}");
     let events = two.events("x");
     assert_eq!(events.iter().filter(|word| *word == "late").count(), 1, "{events:?}");
 }

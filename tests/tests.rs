@@ -18,6 +18,7 @@ mod generated;
 mod given;
 mod init;
 mod json;
+mod lost;
 mod machine;
 mod manual;
 mod messages;

@@ -154,6 +154,14 @@ impl Done {
         self
     }
 
+    /// Requires that neither stream has this text.
+    #[track_caller]
+    pub fn lacks(&self, text: &str) -> &Done {
+        let somewhere = self.stdout().contains(text) || self.stderr().contains(text);
+        assert!(!somewhere, "should not contain {text:?}\n{}", self.all());
+        self
+    }
+
     /// Requires that nothing was printed on either stream.
     #[track_caller]
     pub fn quiet(&self) -> &Done {

@@ -34,6 +34,15 @@ impl Breaker {
             check: report.task == Task::Check,
         };
         let late = permit.id != self.id || permit.generation != self.generation || lost;
+        let counted = lost && permit.id == self.id && self.counted.contains(&permit.serial);
+        if counted {
+            self.counted.retain(|serial| *serial != permit.serial);
+        }
+        if report.is_launch() {
+            self.totals.launched += u64::from(!counted);
+            let launched = now.before(report.duration);
+            self.last_launch = Some(self.last_launch.map_or(launched, |last| last.max(launched)));
+        }
         self.note(&report, late, now);
         if late {
             self.totals.late += 1;
@@ -63,11 +72,6 @@ impl Breaker {
     }
 
     fn note(&mut self, report: &Report, late: bool, now: Timestamp) {
-        if report.task == Task::Command && report.ending.was_launched() {
-            self.totals.launched += 1;
-            let launched = now.before(report.duration);
-            self.last_launch = Some(self.last_launch.map_or(launched, |last| last.max(launched)));
-        }
         if matches!(report.ending, Ending::TimedOut(_)) {
             self.totals.timeout += 1;
         }

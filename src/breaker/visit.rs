@@ -76,6 +76,13 @@ pub struct Report {
     pub task: Task,
 }
 
+impl Report {
+    /// Whether the command itself was started.
+    pub fn is_launch(&self) -> bool {
+        self.task == Task::Command && self.ending.was_launched()
+    }
+}
+
 /// What a result did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {

@@ -64,7 +64,10 @@ pub fn run(args: &CheckArgs, world: &World) -> Result<Exit, Error> {
                 object.reason = Some(refusal.why.word());
                 object.retry_at = refusal.retry_at.map(|at| wall_time(&snapshot.clock, at));
                 object.retry_in_ms = refusal.retry_at.map(|at| at.since(now));
-                text = format!("{name}: {}\n", words::refusal(&snapshot.settled(), &refusal, now));
+                text = format!(
+                    "{name}: {}\n",
+                    words::refusal(&snapshot.settled(), &snapshot.alive, &refusal, now)
+                );
             }
         }
     }

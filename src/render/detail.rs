@@ -160,12 +160,7 @@ fn alive(page: &mut Page, shown: &Shown) {
         let command = live.command_pid.map(|pid| format!(", command {pid}")).unwrap_or_default();
         let deadline = live.probe.deadline.map(|at| format!(", until {}", wall_time(&snapshot.clock, at)));
         let age = words::brief(now.since(live.probe.since));
-        let who = if live.survivors.is_empty() {
-            format!("brk {}{command}", live.probe.pid)
-        } else {
-            let left: Vec<_> = live.survivors.iter().map(ToString::to_string).collect();
-            format!("brk {} was killed; of its probe is left: {}", live.probe.pid, left.join(", "))
-        };
+        let who = words::left(live).unwrap_or_else(|| format!("brk {}{command}", live.probe.pid));
         page.line("probe", &format!("{who}, for {age}{}", deadline.unwrap_or_default()));
     }
     for slot in &shown.slots {

@@ -81,9 +81,10 @@ impl Teller<'_> {
                 format!("a run would be refused now, and for another {}.", words::wait(at.since(self.now)))
             }
             Prospect::Probing => {
-                let pids: Vec<_> =
-                    self.breaker.probes.iter().map(|probe| format!("brk {}", probe.pid)).collect();
-                format!("a run would be refused now, because {} is probing.", pids.join(" and "))
+                let (by, dead) = words::probers(&self.snapshot.settled(), &self.snapshot.alive);
+                let by = (!by.is_empty()).then(|| format!("{} is probing", by.join(" and ")));
+                let why: Vec<_> = by.into_iter().chain(dead).collect();
+                format!("a run would be refused now, because {}.", why.join(" and "))
             }
             Prospect::Held(_) => "a run would be refused now, because it is held open.".to_owned(),
         }
@@ -230,7 +231,8 @@ impl Teller<'_> {
             .alive
             .iter()
             .map(|live| {
-                format!("brk {} for {}", live.probe.pid, words::brief(self.now.since(live.probe.since)))
+                let who = if live.is_orphaned() { "what is left of the killed brk" } else { "brk" };
+                format!("{who} {} for {}", live.probe.pid, words::brief(self.now.since(live.probe.since)))
             })
             .collect();
         let who = if live.is_empty() { "nobody".to_owned() } else { live.join(", ") };

@@ -5,6 +5,7 @@ use crate::breaker::outcome::{Ending, Status, Unstartable};
 use crate::breaker::time::{Millis, Timestamp};
 use crate::breaker::{Breaker, Refusal};
 use crate::signal;
+use crate::store::LiveProbe;
 
 /// `exit 7`, `SIGKILL`, `timed out`.
 pub fn ending(ending: &Ending) -> String {
@@ -51,8 +52,28 @@ pub fn change(from: &str, breaker: &Breaker, now: Timestamp) -> String {
     }
 }
 
-/// Why a run is refused and when to come back.
-pub fn refusal(breaker: &Breaker, refusal: &Refusal, now: Timestamp) -> String {
+/// What keeps the place of a probe whose `brk` is dead.
+pub fn left(live: &LiveProbe) -> Option<String> {
+    let pids: Vec<_> = live.survivors.iter().map(ToString::to_string).collect();
+    live.is_orphaned()
+        .then(|| format!("brk {} was killed; of its probe is left: {}", live.probe.pid, pids.join(", ")))
+}
+
+/// The probes of a breaker: by which `brk` they are made, and what of others is left. `alive` tells, as far as it
+/// speaks of them.
+pub fn probers(breaker: &Breaker, alive: &[LiveProbe]) -> (Vec<String>, Vec<String>) {
+    let (mut by, mut dead) = (Vec::new(), Vec::new());
+    for probe in &breaker.probes {
+        match alive.iter().find(|live| live.probe == *probe).and_then(left) {
+            Some(text) => dead.push(text),
+            None => by.push(format!("brk {}", probe.pid)),
+        }
+    }
+    (by, dead)
+}
+
+/// Why a run is refused and when to come back. `alive` may know of probes whose `brk` is dead.
+pub fn refusal(breaker: &Breaker, alive: &[LiveProbe], refusal: &Refusal, now: Timestamp) -> String {
     let why = match refusal.why {
         RefusedBy::Open => {
             let why =
@@ -63,8 +84,10 @@ pub fn refusal(breaker: &Breaker, refusal: &Refusal, now: Timestamp) -> String {
             "half-open, and more probes have to succeed".to_owned()
         }
         RefusedBy::Probing => {
-            let pids: Vec<_> = breaker.probes.iter().map(|probe| probe.pid.to_string()).collect();
-            format!("half-open, and being probed (by brk {})", pids.join(", "))
+            let (by, dead) = probers(breaker, alive);
+            let by = (!by.is_empty()).then(|| format!("by {}", by.join(", ")));
+            let who: Vec<_> = by.into_iter().chain(dead).collect();
+            format!("half-open, and being probed ({})", who.join("; "))
         }
         RefusedBy::Held => {
             let reason = breaker.hold.as_ref().and_then(|hold| hold.reason.as_deref());

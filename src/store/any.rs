@@ -26,7 +26,8 @@ impl AnyStore {
         machine: Machine,
         tell: fn(&str),
     ) -> AnyStore {
-        AnyStore::Shared(Box::new(SharedStore::new(RedisStore::new(address, machine), files, machine, tell)))
+        let remote = RedisStore::new(address, machine, files.as_ref().ok().cloned());
+        AnyStore::Shared(Box::new(SharedStore::new(remote, files, machine, tell)))
     }
 
     /// There is no address to call this with.

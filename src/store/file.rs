@@ -3,11 +3,14 @@
 //!     NAME.lock         never removed or renamed; locked for as long as one update takes
 //!     NAME.journal      the state and the history
 //!     NAME.probe-K      the place of probe K: a new file each time, made under the lock
+//!     NAME.lease-K      the same for a probe that a shared store has admitted on this host
 //!     NAME.slot-K       the place of one of the runs of `--max-concurrent`
 //!     NAME.corrupt-T    a journal that could not be read, set aside
 //!
 //! The lock is held for microseconds and never while a command runs. Reading takes no lock: a journal is replaced as
 //! a whole, grows by whole lines, and its only line that is ever rewritten carries a checksum.
+
+pub mod probes;
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -19,10 +22,10 @@ use rustix::io::Errno;
 
 use super::journal::{self, Entry, Newest, Record, Tail};
 use super::lock::{self, Locked};
-use super::place::{self, Occupant, Place};
-use super::{LiveProbe, Machine, Origin, Slot, Snapshot, Store, StoreError, Unknown, Updated};
+use super::place::{self, Place};
+use super::{Machine, Origin, Slot, Snapshot, Store, StoreError, Unknown, Updated};
+use crate::breaker::Breaker;
 use crate::breaker::time::{Clock, Timestamp};
-use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
 
 /// How much of a journal's end holds what is recent, in bytes.
@@ -102,41 +105,6 @@ impl FileStore {
             }
         };
         lock::acquire(file, &path).map(Some)
-    }
-
-    /// Loses the probes whose places are free, and ends those that have outlived a dead `brk` and their own deadline.
-    fn bury(&self, files: &Files, breaker: &mut Breaker, now: Timestamp, warnings: &mut Vec<String>) {
-        for probe in breaker.probes.clone() {
-            let path = files.probe(&probe);
-            let overdue = probe.deadline.is_some_and(|deadline| now >= deadline);
-            match occupant(&path) {
-                Ok(Occupant::Nobody) => breaker.lose(probe.place, probe.generation),
-                Ok(Occupant::Survivors(holder, survivors)) if overdue => {
-                    place::evict(&path, &holder, &survivors);
-                    if !matches!(occupant(&path), Ok(Occupant::Nobody)) {
-                        warnings.push(format!(
-                            "a probe of a killed brk is past its deadline and cannot be ended (processes {survivors:?}); its place is taken over"
-                        ));
-                    }
-                    breaker.lose(probe.place, probe.generation);
-                }
-                Ok(Occupant::Holder(_) | Occupant::Survivors(..)) => {}
-                Err(error) => warnings.push(error.to_string()),
-            }
-        }
-    }
-
-    /// Takes the place of the probe that a step began, if it began one.
-    fn claim(&self, files: &Files, before: &[Probe], breaker: &Breaker) -> Result<Option<Place>, StoreError> {
-        let Some(probe) = breaker.probes.iter().find(|probe| !before.contains(probe)) else {
-            return Ok(None);
-        };
-        let path = files.probe(probe);
-        // A file of its own each time: what an operator's reset left locked must not keep the next probe out.
-        remove(&path)?;
-        let file = open(&path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
-        let taken = Place::take(file).map_err(|source| StoreError::io("lock", &path, source))?;
-        taken.map(Some).ok_or(StoreError::Busy { path })
     }
 
     /// Opens the journal and reads its end; what cannot be read at all is set aside.
@@ -221,11 +189,11 @@ impl Store for FileStore {
             }
             (None, Unknown::Leave) => return Ok(None),
         };
-        self.bury(&files, &mut breaker, clock.time(), &mut warnings);
+        let left = files.bury(&mut breaker, clock.time(), &mut warnings);
         let before = breaker.clone();
         step(&mut breaker, clock.time());
         let events = breaker.take_events();
-        let place = self.claim(&files, &before.probes, &breaker)?;
+        let place = files.claim(&before.probes, &breaker)?;
         // A probe beside another, or after one that was ignored, is no event and yet must be known to the next run.
         if !events.is_empty() || breaker != before || journal.newest.is_none() {
             let record =
@@ -233,7 +201,16 @@ impl Store for FileStore {
             self.write(&files, &journal, record)
                 .map_err(|source| StoreError::io("write to", &path, source))?;
         }
-        Ok(Some(Updated { breaker, clock, events, place, lease: None, warnings, origin: Origin::Files }))
+        Ok(Some(Updated {
+            breaker,
+            clock,
+            events,
+            place,
+            lease: None,
+            left,
+            warnings,
+            origin: Origin::Files,
+        }))
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
@@ -249,17 +226,7 @@ impl Store for FileStore {
             Tail::Newer(version) => return Err(StoreError::Newer { path, version }),
             Tail::Damaged => return Err(StoreError::Damaged { path }),
         };
-        let alive = record.state.probes.iter().filter_map(|probe| {
-            let (holder, survivors) = match occupant(&files.probe(probe)) {
-                Ok(Occupant::Nobody) => return None,
-                Ok(Occupant::Holder(holder)) => (holder, Vec::new()),
-                Ok(Occupant::Survivors(holder, survivors)) => (holder, survivors),
-                // What cannot be looked at is taken for alive, as an update would.
-                Err(_) => (place::Holder::default(), Vec::new()),
-            };
-            Some(LiveProbe { probe: probe.clone(), command_pid: holder.command, survivors })
-        });
-        let alive = alive.collect();
+        let alive = files.alive(&record.state);
         let clock = record.clock.advanced((self.machine.clocks)());
         Ok(Some(Snapshot { breaker: record.state, clock, alive }))
     }
@@ -323,10 +290,6 @@ impl Files<'_> {
         self.dir.join(format!("{}{suffix}", self.stem))
     }
 
-    fn probe(&self, probe: &Probe) -> PathBuf {
-        self.path(&format!(".probe-{}", probe.place))
-    }
-
     /// Every file of this breaker but its lock and its journal.
     fn others(&self) -> Result<Vec<PathBuf>, StoreError> {
         let failed = |source| StoreError::io("list", self.dir, source);
@@ -336,7 +299,7 @@ impl Files<'_> {
             let is_ours =
                 entry.file_name().to_str().and_then(|name| name.strip_prefix(&self.stem)).is_some_and(
                     |suffix| {
-                        [".probe-", ".slot-", ".corrupt-", ".new-"].iter().any(|kind| {
+                        [".probe-", ".lease-", ".slot-", ".corrupt-", ".new-"].iter().any(|kind| {
                             suffix
                                 .strip_prefix(kind)
                                 .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
@@ -373,13 +336,6 @@ fn compact(files: &Files, old: &File, newest: &Newest) -> io::Result<(File, Newe
         Tail::Found(newest) => Ok((new, *newest)),
         _ => Err(io::Error::other("a compacted journal cannot be read back")),
     }
-}
-
-fn occupant(path: &Path) -> Result<Occupant, StoreError> {
-    let Some(file) = existing(open(path, OFlags::RDONLY))? else {
-        return Ok(Occupant::Nobody);
-    };
-    place::look(&file, path).map_err(|source| StoreError::io("look at", path, source))
 }
 
 /// Opens a regular file of ours, following no symbolic link and waiting for nothing. A new one is for its owner

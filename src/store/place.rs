@@ -38,12 +38,16 @@ pub struct Holder {
     pub started: Option<u64>,
     pub command: Option<u32>,
     pub command_started: Option<u64>,
+    /// Which probe it is: the numbers of the breaker and of the probe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<(u64, u64)>,
 }
 
 /// What can be seen of a place from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Occupant {
-    Nobody,
+    /// With the legend that a killed `brk` has left; that of another has nobody in it.
+    Nobody(Holder),
     /// The `brk` that took it is alive.
     Holder(Holder),
     /// The `brk` that took it is dead or lives in another namespace, and these processes hold the place, as far as we
@@ -53,7 +57,7 @@ pub enum Occupant {
 
 impl Place {
     /// Locks an open file as a place, without waiting. `None`: another holds it.
-    pub fn take(file: File) -> io::Result<Option<Place>> {
+    pub fn take(file: File, probe: Option<(u64, u64)>) -> io::Result<Option<Place>> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Ok(None),
@@ -64,7 +68,7 @@ impl Place {
             return Ok(None);
         }
         let pid = std::process::id();
-        let holder = Holder { pid, started: procfs::start_time(pid), ..Holder::default() };
+        let holder = Holder { pid, started: procfs::start_time(pid), probe, ..Holder::default() };
         let place = Place { file, holder };
         place.write_legend()?;
         Ok(Some(place))
@@ -142,7 +146,7 @@ pub fn look(file: &File, path: &Path) -> io::Result<Occupant> {
                 let holder = Holder::read(file);
                 let left = holder.left_in_group();
                 return Ok(if left.is_empty() {
-                    Occupant::Nobody
+                    Occupant::Nobody(holder)
                 } else {
                     Occupant::Survivors(holder, left)
                 });
@@ -192,7 +196,7 @@ pub fn evict(path: &Path, holder: &Holder, survivors: &[u32]) {
 pub fn take_slot(count: u32, open: impl Fn(u32) -> io::Result<(File, PathBuf)>) -> io::Result<Option<Place>> {
     for number in 0..count {
         let (file, path) = open(number)?;
-        let Some(place) = Place::take(file)? else {
+        let Some(place) = Place::take(file, None)? else {
             continue;
         };
         // Forgetting a breaker removes its files: a lock on one that has lost its name keeps nobody out.

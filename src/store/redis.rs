@@ -24,10 +24,12 @@ use std::time::Duration;
 
 use redis::Cmd;
 
+use super::file::{FileStore, probes};
 use super::journal::{Entry, Record};
+use super::place::{Holder, Occupant};
 use super::{LiveProbe, Machine, Origin, Snapshot, Store, StoreError, Unknown, Updated, journal};
 use crate::breaker::event::{Event, EventKind};
-use crate::breaker::time::{Clock, Timestamp};
+use crate::breaker::time::{Clock, Reading, Timestamp};
 use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
 use address::Address;
@@ -52,10 +54,18 @@ const COUNT: &str = include_str!("redis/count.lua");
 pub struct RedisStore {
     address: Address,
     machine: Machine,
+    /// This host's own files, for the places of the probes that run here.
+    host: Option<FileStore>,
 }
 
 /// Of a stream: the number of each entry, and its fields.
 type Entries = Vec<(String, Vec<(String, String)>)>;
+
+/// A breaker without the probes that are gone.
+struct Settled {
+    breaker: Breaker,
+    left: Vec<LiveProbe>,
+}
 
 /// What a step did to a breaker, and what of it must be written.
 enum Writing {
@@ -66,8 +76,8 @@ enum Writing {
 }
 
 impl RedisStore {
-    pub fn new(address: Address, machine: Machine) -> RedisStore {
-        RedisStore { address, machine }
+    pub fn new(address: Address, machine: Machine, host: Option<FileStore>) -> RedisStore {
+        RedisStore { address, machine, host }
     }
 
     pub fn address(&self) -> &Address {
@@ -80,6 +90,37 @@ impl RedisStore {
 
     fn found(&self, line: &Line, answer: &Answer) -> Result<Option<Found>, StoreError> {
         Found::read(answer).map_err(|why| line.unusable(&why))
+    }
+
+    /// Who is in the place of a probe, if it was admitted on this host.
+    fn occupant(&self, name: &Name, found: &Found, probe: &Probe) -> Option<Occupant> {
+        self.host.as_ref()?.occupant_beside_lease(name, &found.breaker, probe)
+    }
+
+    /// Loses the probes whose leases have ended, unless something of them is alive on this host; past its deadline
+    /// that is ended. Gives what is left of killed ones.
+    fn settle(&self, name: &Name, found: &Found, now: Reading, warnings: &mut Vec<String>) -> Settled {
+        let time = found.clock.advanced(now).time();
+        let mut settled = Settled { breaker: found.breaker.clone(), left: Vec::new() };
+        for probe in &found.breaker.probes {
+            let is_leased = found.is_leased(probe, now);
+            match (self.occupant(name, found, probe), &self.host) {
+                (Some(Occupant::Survivors(holder, survivors)), Some(host))
+                    if !is_leased && probe.is_overdue(time) =>
+                {
+                    warnings.extend(host.evict_beside_lease(name, probe, &holder, &survivors));
+                    probes::lose(&mut settled.breaker, probe, &holder);
+                }
+                (Some(occupant @ Occupant::Survivors(..)), _) => {
+                    settled.left.extend(LiveProbe::new(probe, occupant));
+                }
+                _ if is_leased => {}
+                (Some(Occupant::Nobody(holder)), _) => probes::lose(&mut settled.breaker, probe, &holder),
+                // Nobody here knows whether its host got as far as to start the command, and hardly any does not.
+                _ => settled.breaker.lose_launched(probe.place, probe.generation),
+            }
+        }
+        settled
     }
 
     /// A pause that grows with each attempt and is another for everybody.
@@ -133,14 +174,16 @@ impl Store for RedisStore {
         let mut line = self.line()?;
         let read = read(&key(name));
         let mut answer: Answer = line.ask(&read)?;
+        let mut warnings = Vec::new();
         for attempt in 0.. {
             let found = self.found(&line, &answer)?;
             let now = reading(answer.0);
-            let (clock, mut breaker) = match (&found, unknown) {
-                (Some(found), _) => (found.clock.advanced(now), found.settled(now)),
+            let (clock, Settled { mut breaker, left }) = match (&found, unknown) {
+                (Some(found), _) => (found.clock.advanced(now), self.settle(name, found, now, &mut warnings)),
                 (None, Unknown::Create(policy)) => {
                     let clock = Clock::new(now);
-                    (clock, Breaker::new((self.machine.random)(), policy.clone(), clock.time()))
+                    let breaker = Breaker::new((self.machine.random)(), policy.clone(), clock.time());
+                    (clock, Settled { breaker, left: Vec::new() })
                 }
                 (None, Unknown::Leave) => return Ok(None),
             };
@@ -159,20 +202,24 @@ impl Store for RedisStore {
                 }
             };
             let Some(conflict) = written else {
-                let lease = match begun(found.as_ref(), &breaker) {
-                    Some(probe) => {
-                        let field = lease_field(breaker.id, probe);
-                        Some(Lease::keep(self.address.clone(), self.machine, name, field)?)
-                    }
-                    None => None,
-                };
+                let begun = begun(found.as_ref(), &breaker);
+                // Best effort: the lease is what counts, and without files there is nobody here to look at a place.
+                let place = begun
+                    .zip(self.host.as_ref())
+                    .and_then(|(probe, host)| host.claim_beside_lease(name, &breaker, probe).ok());
+                let lease = begun.map(|probe| {
+                    let field = lease_field(breaker.id, probe);
+                    Lease::keep(self.address.clone(), self.machine, name, field)
+                });
+                let lease = lease.transpose()?;
                 return Ok(Some(Updated {
                     breaker,
                     clock,
                     events,
-                    place: None,
+                    place,
                     lease,
-                    warnings: Vec::new(),
+                    left,
+                    warnings,
                     origin: Origin::Configured,
                 }));
             };
@@ -193,9 +240,15 @@ impl Store for RedisStore {
         let now = reading(answer.0);
         Ok(self.found(&line, &answer)?.map(|found| {
             let clock = found.clock.advanced(now);
-            let alive = found.alive(now).cloned();
-            let alive =
-                alive.map(|probe| LiveProbe { probe, command_pid: None, survivors: Vec::new() }).collect();
+            let live = |probe: &Probe| {
+                let here = self.occupant(name, &found, probe).and_then(|here| LiveProbe::new(probe, here));
+                match here {
+                    Some(live) if live.is_orphaned() => Some(live),
+                    _ if !found.is_leased(probe, now) => None,
+                    here => here.or_else(|| LiveProbe::new(probe, Occupant::Holder(Holder::default()))),
+                }
+            };
+            let alive = found.breaker.probes.iter().filter_map(live).collect();
             Snapshot { breaker: found.breaker, clock, alive }
         }))
     }

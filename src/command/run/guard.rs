@@ -19,7 +19,7 @@ use crate::name::Name;
 use crate::output::say;
 use crate::render::{wall_time, words};
 use crate::store::place::Place;
-use crate::store::{AnyStore, Lease, Origin, Store, StoreError, Unknown, Updated};
+use crate::store::{AnyStore, Lease, LiveProbe, Origin, Store, StoreError, Unknown, Updated};
 use crate::supervise::Finished;
 
 pub struct Guard<'a> {
@@ -184,7 +184,7 @@ impl<'a> Guard<'a> {
                 phase_before,
             })),
             (Ok(updated), Some(Admission::Refused(refusal))) => {
-                Ok(Entry::Refused(refused(&updated.breaker, &updated.clock, &refusal)))
+                Ok(Entry::Refused(refused(&updated.breaker, &updated.left, &updated.clock, &refusal)))
             }
             (Ok(_), None) => Ok(Entry::Unguarded),
             (Err(error), _) => self.without_state(error, mode, question),
@@ -245,7 +245,7 @@ impl<'a> Guard<'a> {
             let mut breaker = snapshot.settled();
             if let Admission::Refused(refusal) = question(&mut breaker, snapshot.now()) {
                 self.warn_once(&format!("{error}; this refusal is not counted"));
-                return Ok(Entry::Refused(refused(&breaker, &snapshot.clock, &refusal)));
+                return Ok(Entry::Refused(refused(&breaker, &snapshot.alive, &snapshot.clock, &refusal)));
             }
         }
         self.warn_once(&format!("{error}; running unguarded"));
@@ -264,11 +264,11 @@ impl<'a> Guard<'a> {
     }
 }
 
-fn refused(breaker: &Breaker, clock: &Clock, refusal: &Refusal) -> Refused {
+fn refused(breaker: &Breaker, alive: &[LiveProbe], clock: &Clock, refusal: &Refusal) -> Refused {
     let now = clock.time();
     Refused {
         why: refusal.why,
-        text: words::refusal(breaker, refusal, now),
+        text: words::refusal(breaker, alive, refusal, now),
         phase: breaker.phase.word(),
         retry_at: refusal.retry_at.map(|at| wall_time(clock, at)),
         wait: refusal.retry_at.map(|at| at.since(now)),

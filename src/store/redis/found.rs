@@ -71,22 +71,9 @@ impl Found {
         Ok(Some(Found { stamp: stamp.to_owned(), breaker, clock, refused, leases }))
     }
 
-    /// The probes whose leases have not ended.
-    pub fn alive(&self, now: Reading) -> impl Iterator<Item = &Probe> {
-        let lives = move |probe: &&Probe| {
-            self.leases.get(&lease_field(self.breaker.id, probe)).is_some_and(|ends| *ends > now.wall)
-        };
-        self.breaker.probes.iter().filter(lives)
-    }
-
-    /// The breaker without the probes whose leases have ended.
-    pub fn settled(&self, now: Reading) -> Breaker {
-        let mut breaker = self.breaker.clone();
-        let alive: Vec<&Probe> = self.alive(now).collect();
-        for probe in self.breaker.probes.iter().filter(|probe| !alive.contains(probe)) {
-            breaker.lose(probe.place, probe.generation);
-        }
-        breaker
+    /// Whether the lease of a probe has not ended.
+    pub fn is_leased(&self, probe: &Probe, now: Reading) -> bool {
+        self.leases.get(&lease_field(self.breaker.id, probe)).is_some_and(|ends| *ends > now.wall)
     }
 }
 
