@@ -5,7 +5,7 @@ use std::io;
 
 use crate::name::Name;
 use crate::store::StoreError;
-use crate::supervise::SuperviseError;
+use crate::supervise::{self, SuperviseError};
 
 #[derive(Debug)]
 pub enum Error {
@@ -26,6 +26,15 @@ pub enum Error {
 impl Error {
     pub fn no_such(name: &Name) -> Error {
         Error::NoSuchBreaker(name.to_string())
+    }
+
+    /// Whether no more descriptors could be had, for what a command is supervised with.
+    pub fn is_short_of_files(&self) -> bool {
+        match self {
+            Error::Supervise(error) => error.is_short_of_files(),
+            Error::System { source, .. } => supervise::is_short_of_files(source),
+            _ => false,
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! Not here: what an ending means (`breaker::outcome`), retries, and the store.
 
+mod error;
 mod escalate;
 mod plan;
 mod tree;
@@ -13,7 +14,6 @@ mod unix;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -25,8 +25,9 @@ use crate::breaker::outcome::{Ending, Status, Unstartable};
 use escalate::{Action, Escalation, Event, Reached, Sender};
 use plan::{Group, Plan};
 use tree::{Member, Tree};
-use unix::{Born, Caught, Pid, Source};
+use unix::{Born, Caught, Pid, Refusal, Source};
 
+pub use error::{SuperviseError, is_short_of_files};
 pub use escalate::{Escalate, Leftovers, Limits};
 pub(crate) use unix::entry;
 pub use unix::{begin, die_of, quiet_thread, release_signals};
@@ -59,28 +60,6 @@ pub struct Finished {
     pub last_name: Option<String>,
     tree: Tree,
 }
-
-/// Nothing was started: the system refused what `brk` itself needs.
-#[derive(Debug)]
-pub enum SuperviseError {
-    Arguments(io::Error),
-    Signals(io::Error),
-    Runtime(io::Error),
-    Fork(io::Error),
-}
-
-impl fmt::Display for SuperviseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SuperviseError::Arguments(error) => write!(f, "cannot pass the command's arguments: {error}"),
-            SuperviseError::Signals(error) => write!(f, "cannot catch signals: {error}"),
-            SuperviseError::Runtime(error) => write!(f, "cannot wait for events: {error}"),
-            SuperviseError::Fork(error) => write!(f, "cannot start a process: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for SuperviseError {}
 
 /// Far enough for a wait that has no end; what is further away overflows inside timers.
 const FAR: Duration = Duration::from_secs(365 * 86_400);
@@ -133,6 +112,13 @@ pub fn run(
         left: Vec::new(),
     };
     Ok(runtime.block_on(watch.run(&pipe)))
+}
+
+/// Becomes the command, in the place of `brk` and without any of its care, with the streams that `brk` has. Comes back
+/// only where the command cannot be executed.
+pub fn replace(task: &Task<'_>) -> Result<Finished, SuperviseError> {
+    let plan = Plan::new(task, Group::Shared).map_err(SuperviseError::Arguments)?;
+    Ok(Finished::not_started(unix::replace(plan)))
 }
 
 /// Absent ones never come.
@@ -360,10 +346,7 @@ impl Watch {
         let last_name = failed.then(|| tree::name(self.command.pid)).flatten();
         unix::reap(self.command.pid);
         let refusal = self.command.refusal();
-        let ending = refusal.map_or(ending, |refusal| {
-            let why = if refusal.found { Unstartable::NotExecutable } else { Unstartable::NotFound };
-            Ending::NotStarted(why)
-        });
+        let ending = refusal.map_or(ending, not_started);
         let left = std::mem::take(&mut self.left);
         Finished {
             ending,
@@ -376,7 +359,22 @@ impl Watch {
     }
 }
 
+fn not_started(refusal: Refusal) -> Ending {
+    Ending::NotStarted(if refusal.found { Unstartable::NotExecutable } else { Unstartable::NotFound })
+}
+
 impl Finished {
+    fn not_started(refusal: Refusal) -> Finished {
+        Finished {
+            ending: not_started(refusal),
+            duration: Duration::ZERO,
+            unkilled: Vec::new(),
+            not_started: Some(io::Error::from_raw_os_error(refusal.errno)),
+            last_name: None,
+            tree: Tree::new(),
+        }
+    }
+
     /// Kills what the command has left running, and waits until it is gone. Gives what could not be ended.
     pub fn kill_leftovers(&self) -> Vec<u32> {
         let start = Instant::now();

@@ -167,3 +167,22 @@ fn limits_on_files_are_the_commands_and_no_end_of_brk() {
     ]);
     finish(command).code(5);
 }
+
+/// Too few descriptors to stand beside the command: then it stands in the place of `brk`, with all that it was given.
+#[test]
+fn with_few_descriptors_the_command_runs_all_the_same() {
+    let sandbox = Sandbox::new();
+    let few = |limit: u32, words: &str| {
+        sandbox.shell(&format!("trap '' PIPE USR1; ulimit -n {limit}; exec brk run --name x {words}"))
+    };
+    let ignored = sandbox.shell("trap '' PIPE USR1; exec grep SigIgn /proc/self/status").stdout();
+    for limit in 4..10 {
+        let done = few(limit, "--timeout 1000 -- sh -c 'grep SigIgn /proc/self/status; exit 3'");
+        done.code(3).says("Too many open files").says("without a time limit");
+        assert_eq!(done.stdout(), ignored, "{limit}");
+    }
+    few(5, "-- /no/such").code(127).says("cannot be executed");
+    few(5, "--on-state-error refuse -- touch launched").code(125);
+    assert!(!sandbox.file("launched").exists());
+    few(20, "-- true").code(0).quiet();
+}

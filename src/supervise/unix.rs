@@ -23,7 +23,7 @@ use std::ptr;
 
 use crate::breaker::outcome::Status;
 
-pub use exec::{Born, environment, start};
+pub use exec::{Born, Refusal, environment, replace, start};
 pub use given::begin;
 pub(crate) use given::entry;
 pub use signals::{

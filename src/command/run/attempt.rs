@@ -13,7 +13,7 @@ use super::{Outcomes, REFUSED_NAME};
 use crate::breaker::outcome::{Ending, Outcome, Verdict};
 use crate::breaker::time::Millis;
 use crate::breaker::{Heard, Mode, Phase, Task};
-use crate::cli::Wait;
+use crate::cli::{OnStateError, Wait};
 use crate::config::Plan;
 use crate::error::Error;
 use crate::exit;
@@ -186,20 +186,34 @@ impl Attempts<'_> {
         attempt: u32,
         report: &mut Report,
     ) -> Result<(Finished, Verdict, Option<Recorded>), Error> {
-        let inherit = inherited([ticket.as_ref().and_then(|ticket| ticket.place.as_ref()), slot.as_deref()])?;
         let number = [("BRK_ATTEMPT".into(), attempt.to_string().into())];
         let variables: &[_] = if self.plan.retry.times > 0 { &number } else { &[] };
         let output = self.capture.map(AsFd::as_fd);
         let streams = Streams { stdin: None, stdout: output, stderr: output };
-        let finished =
-            supervised(self.command, &self.plan.limits, variables, streams, &inherit, &mut |pid| {
-                if let Some(ticket) = &mut ticket {
-                    ticket.note_command(pid);
-                }
-                if let Some(slot) = &mut slot {
-                    slot.note_command(pid);
-                }
-            })?;
+        let inherit = inherited([ticket.as_ref().and_then(|ticket| ticket.place.as_ref()), slot.as_deref()]);
+        let mut note = |pid| {
+            if let Some(ticket) = &mut ticket {
+                ticket.note_command(pid);
+            }
+            if let Some(slot) = &mut slot {
+                slot.note_command(pid);
+            }
+        };
+        let run = inherit.and_then(|inherit| {
+            supervised(self.command, &self.plan.limits, variables, streams, &inherit, &mut note)
+        });
+        let finished = match run {
+            Err(error)
+                if error.is_short_of_files()
+                    && attempt == 1
+                    && self.plan.on_state_error == OnStateError::Run =>
+            {
+                note(std::process::id());
+                let places = [ticket.as_ref().and_then(|ticket| ticket.place.as_ref()), slot.as_deref()];
+                self.replace(&error, variables, places)?
+            }
+            run => run?,
+        };
         // Refused by a breaker of its own: that says nothing about what this one watches.
         let refused_inside = finished.last_name.as_deref() == REFUSED_NAME.to_str().ok();
         let verdict =
@@ -208,6 +222,31 @@ impl Attempts<'_> {
         let recorded = ticket.and_then(|ticket| self.guard.record(ticket, &finished, verdict, Task::Command));
         report.recorded(recorded.as_ref());
         Ok((finished, verdict, recorded))
+    }
+
+    /// The command in the place of `brk`, where there are too few descriptors to stand beside it. It keeps the places
+    /// of `brk`, for it is the same process.
+    fn replace(
+        &self,
+        error: &Error,
+        variables: &[(OsString, OsString)],
+        places: [Option<&Place>; 2],
+    ) -> Result<Finished, Error> {
+        self.guard.warn(&format!(
+            "{error}; the command runs in the place of brk, unguarded: without a time limit, and not recorded"
+        ));
+        let inherit: Vec<_> = places.into_iter().flatten().map(AsFd::as_fd).collect();
+        let task = supervise::Task {
+            argv: self.command,
+            variables,
+            stdin: None,
+            stdout: None,
+            stderr: None,
+            inherit: &inherit,
+        };
+        let finished = supervise::replace(&task)?;
+        tell_trouble(&finished, &self.command[0]);
+        Ok(finished)
     }
 
     /// Between two attempts: nothing of the last one may live on, and a signal ends `brk` at once.
@@ -243,8 +282,13 @@ fn supervised(
     let Streams { stdin, stdout, stderr } = streams;
     let task = supervise::Task { argv, variables, stdin, stdout, stderr, inherit: &inherit };
     let finished = supervise::run(&task, limits, started)?;
+    tell_trouble(&finished, &argv[0]);
+    Ok(finished)
+}
+
+/// Says what of a command could not be started, or not be ended.
+fn tell_trouble(finished: &Finished, word: &OsString) {
     if let Some(error) = &finished.not_started {
-        let word = &argv[0];
         let is_path = word.as_encoded_bytes().contains(&b'/');
         match error.kind() {
             std::io::ErrorKind::NotFound if !is_path => say(&format!("{word:?}: not found in PATH")),
@@ -254,7 +298,6 @@ fn supervised(
     if !finished.unkilled.is_empty() {
         say(&format!("warning: could not end processes {:?}", finished.unkilled));
     }
-    Ok(finished)
 }
 
 /// Descriptors of these places for the command, so that the places themselves stay free to be written to.

@@ -259,7 +259,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    fn warn(&self, text: &str) {
+    pub fn warn(&self, text: &str) {
         say(&format!("{}: warning: {text}", self.name));
     }
 }

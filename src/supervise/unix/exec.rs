@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use super::birth::{self, Stack};
 use super::given::given;
-use super::signals::{COMMAND, set_disposition, set_mask};
+use super::signals::{COMMAND, release_signals, set_disposition, set_mask};
 use super::{Pid, process_id};
 use crate::supervise::plan::{Group, Plan};
 
@@ -75,19 +75,45 @@ pub struct Layout<'a> {
     parent: Pid,
 }
 
+impl<'a> Layout<'a> {
+    fn new(plan: Plan<'a>, failure: c_int) -> Layout<'a> {
+        let pointers = |strings: &[CString]| -> Vec<*const c_char> {
+            strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
+        };
+        let argv = pointers(&plan.argv);
+        let mut shell_argv = vec![c"/bin/sh".as_ptr(), ptr::null()];
+        shell_argv.extend(&argv[1..]);
+        let environment = plan.environment.as_ref().map(|environment| pointers(environment));
+        Layout { plan, argv, shell_argv, environment, failure, parent: process_id() }
+    }
+}
+
+/// Becomes the command, in this process. Comes back where that cannot be executed, and says why.
+pub fn replace(plan: Plan<'_>) -> Refusal {
+    let mut layout = Layout::new(plan, -1);
+    release_signals();
+    // SAFETY: plain numbers; a descriptor that was closed at the start is the runtime's /dev/null, which nobody uses.
+    unsafe {
+        #[cfg(target_os = "linux")]
+        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+        for fd in (0..).zip(given().closed).filter_map(|(fd, closed)| closed.then_some(fd)) {
+            libc::close(fd);
+        }
+        for fd in &layout.plan.inherit {
+            libc::fcntl(*fd, libc::F_SETFD, 0);
+        }
+    }
+    set_disposition(libc::SIGPIPE, given().pipe);
+    set_disposition(libc::SIGXFSZ, given().file_size);
+    set_mask(&given().mask);
+    execute(&mut layout)
+}
+
 /// Starts a process that becomes the command. Signals must be caught: their handler knows what to do in the child.
 pub fn start(plan: Plan<'_>) -> io::Result<Born> {
     let (read, write) = io::pipe()?;
     rustix::io::ioctl_fionbio(&read, true)?;
-    let pointers = |strings: &[CString]| -> Vec<*const c_char> {
-        strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
-    };
-    let argv = pointers(&plan.argv);
-    let mut shell_argv = vec![c"/bin/sh".as_ptr(), ptr::null()];
-    shell_argv.extend(&argv[1..]);
-    let environment = plan.environment.as_ref().map(|environment| pointers(environment));
-    let (failure, parent) = (write.as_raw_fd(), process_id());
-    let mut layout = Layout { plan, argv, shell_argv, environment, failure, parent };
+    let mut layout = Layout::new(plan, write.as_raw_fd());
     let stack = Stack::new();
     // SAFETY: whether it has a copy of these or the parent waits, they are there until it needs them no more.
     let pid = unsafe { birth::give(&raw mut layout, &stack) }?;
