@@ -91,7 +91,7 @@ pub fn run(
     let pipe = unix::catch_signals().map_err(SuperviseError::Signals)?;
     drop(context);
     unix::adopt_orphans();
-    let mut tree = Tree::new();
+    let mut tree = Tree::new(group);
     let start = Instant::now();
     let command = unix::start(plan).map_err(SuperviseError::Fork)?;
     tree.has_command(command.pid);
@@ -371,7 +371,7 @@ impl Finished {
             unkilled: Vec::new(),
             not_started: Some(io::Error::from_raw_os_error(refusal.errno)),
             last_name: None,
-            tree: Tree::new(),
+            tree: Tree::default(),
         }
     }
 

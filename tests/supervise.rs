@@ -291,6 +291,32 @@ fn a_child_from_before_is_not_the_commands() {
 }
 
 #[test]
+fn what_a_child_from_before_leaves_behind_is_not_the_commands() {
+    let sandbox = Sandbox::new();
+    let _sweeper = Sweeper(&sandbox);
+    // While the command runs it starts one more, and ends.
+    let old = "until [ -s begun ]; do sleep 0.01; done; sleep 1000 & echo $! >orphan";
+    let command =
+        "sleep 1000 & echo $! >own; echo >begun; until [ -s orphan ]; do sleep 0.01; done; sleep 1000";
+    for flags in ["--timeout 500ms --kill-after 0", "--timeout 500ms --kill-after 200ms --kill-leftovers"] {
+        let script = format!(
+            "rm -f begun orphan; sh -c '{old}' >/dev/null 2>&1 &
+            exec {} run --name x {flags} -- sh -c '{command}'",
+            brk()
+        );
+        // In a session of its own, and so without a terminal, wherever the tests run.
+        let mut setsid = sandbox.command("setsid");
+        setsid.args(["sh", "-c", &script]);
+        finish(setsid).code(124);
+        let orphan = until_pid(&sandbox.file("orphan"));
+        assert!(is_alive(orphan), "touched what came from before, {flags}");
+        let own = until_pid(&sandbox.file("own"));
+        until("what is the command's is ended", || !is_alive(own));
+        kill(orphan, "KILL");
+    }
+}
+
+#[test]
 fn orphans_fall_to_it_and_are_reaped() {
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);

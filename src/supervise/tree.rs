@@ -2,7 +2,10 @@
 //! and its session.
 //!
 //! Linux: `brk` adopts orphans, so that all of them stay below it, and the table of processes says who is whose. What
-//! was below this process before the command started is not the command's. Elsewhere: children of children, as long
+//! was below this process before the command started is not the command's, and what that has started is not either. Of
+//! an orphan whose parent was never seen the table does not say whose it was. It is taken for another's where it is in
+//! a group that was there before the command, and the command is not: nobody gets there but by birth, or on purpose.
+//! Elsewhere: children of children, as long
 //! as they have their parents, and the command's group.
 
 #[cfg(target_os = "linux")]
@@ -22,13 +25,23 @@ pub struct Member {
     start: u64,
 }
 
+impl Member {
+    /// Whether this is the same process, wherever it has gone since.
+    #[cfg(target_os = "linux")]
+    fn is(&self, other: &Member) -> bool {
+        (self.pid, self.start) == (other.pid, other.start)
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::cell::RefCell;
     use std::collections::HashMap;
     use std::io;
     use std::os::fd::AsFd;
 
     use super::Member;
+    use crate::supervise::plan::Group;
     use crate::supervise::unix::{self, Pid};
 
     /// One line of the table of processes.
@@ -39,20 +52,28 @@ mod linux {
         threads: u64,
     }
 
-    #[derive(Debug)]
+    #[derive(Debug, Default)]
     pub struct Tree {
         brk: Pid,
         command: Pid,
-        /// What was below `brk` before the command was.
-        before: Vec<Member>,
+        /// What was below `brk` before the command was, and what has been seen to come from it.
+        foreign: RefCell<Vec<Member>>,
+        /// The groups of those where the command is in none of them.
+        foreign_groups: Vec<Pid>,
     }
 
     impl Tree {
-        /// To be asked before the command starts.
-        pub fn new() -> Tree {
-            let mut tree = Tree { brk: unix::process_id(), command: 0, before: Vec::new() };
+        /// To be asked before the command starts, in a group of its own or in that of `brk`.
+        pub fn new(group: Group) -> Tree {
+            let mut tree = Tree { brk: unix::process_id(), ..Tree::default() };
             if unix::has_children() {
-                tree.before = tree.members();
+                let before = tree.members();
+                tree.foreign_groups = before.iter().map(|member| member.group).collect();
+                if group == Group::Shared {
+                    let shared = unix::group_of(tree.brk);
+                    tree.foreign_groups.retain(|group| *group != shared);
+                }
+                tree.foreign = before.into();
             }
             tree
         }
@@ -65,8 +86,11 @@ mod linux {
         pub fn members(&self) -> Vec<Member> {
             let table = table();
             let command_start = table.get(&self.command).map_or(0, |entry| entry.member.start);
-            let belongs =
-                |entry: &Entry| entry.member.start >= command_start && !self.before.contains(&entry.member);
+            self.learn(&table);
+            let foreign = self.foreign.borrow();
+            let belongs = |entry: &Entry| {
+                entry.member.start >= command_start && !foreign.iter().any(|other| other.is(&entry.member))
+            };
             let mut members = Vec::new();
             let mut parents = vec![self.brk];
             while let Some(parent) = parents.pop() {
@@ -82,6 +106,29 @@ mod linux {
                 }
             }
             members
+        }
+
+        /// Notes what is now below those who are not the command's: it may lose its parents before the next look.
+        fn learn(&self, table: &HashMap<Pid, Entry>) {
+            let mut foreign = self.foreign.borrow_mut();
+            if foreign.is_empty() {
+                return;
+            }
+            let is_orphan = |member: &Member| member.parent == self.brk && member.pid != self.command;
+            let members = || table.values().map(|entry| entry.member);
+            let orphans =
+                members().filter(|member| is_orphan(member) && self.foreign_groups.contains(&member.group));
+            let known = members().filter(|member| foreign.iter().any(|other| other.is(member)));
+            let mut all: Vec<Member> = known.chain(orphans).collect();
+            let mut next = 0;
+            while let Some(parent) = all.get(next).copied() {
+                let new: Vec<Member> = members()
+                    .filter(|member| member.parent == parent.pid && !all.iter().any(|one| one.is(member)))
+                    .collect();
+                all.extend(new);
+                next += 1;
+            }
+            *foreign = all;
         }
 
         pub fn send(&self, member: &Member, signal: i32) -> io::Result<()> {
@@ -183,16 +230,17 @@ mod other {
     use std::io;
 
     use super::Member;
+    use crate::supervise::plan::Group;
     use crate::supervise::unix::{self, Pid};
 
-    #[derive(Debug)]
+    #[derive(Debug, Default)]
     pub struct Tree {
         command: Pid,
     }
 
     impl Tree {
         /// To be asked before the command starts.
-        pub fn new() -> Tree {
+        pub fn new(_: Group) -> Tree {
             Tree { command: 0 }
         }
 
