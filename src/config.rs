@@ -3,6 +3,7 @@
 
 pub mod defaults;
 mod file;
+mod form;
 pub mod layers;
 pub mod store;
 

@@ -113,14 +113,37 @@ const FAULTS: &[(&str, &str)] = &[
     ("[breaker.x]\nstore = \"redis://h\"\n", "c.toml:2: store: all breakers of a host are in one store"),
     ("[defaults]\nfail_on = 3\n", "c.toml:2: unknown key \"fail_on\"; the nearest that there is: fail-on"),
     ("[defaults]\n\ntimeout = \"5x\"\n", "c.toml:3: invalid value '5x' for '--timeout"),
-    ("[defaults]\nfailures = 1.5\n", "c.toml:2: invalid value '1.5' for '--failures"),
+    (
+        "[defaults]\nfrobnicate = 3\n",
+        "c.toml:2: unknown key \"frobnicate\"; a key is a long flag of 'brk run'",
+    ),
+    ("[defaults]\nfailures = 1.5\n", "c.toml:2: failures: 1.5 is not what it takes; write a whole number"),
+    (
+        "[defaults]\nfailures = \"3\"\n",
+        "c.toml:2: failures: \"3\" is not what it takes; write a whole number",
+    ),
+    ("[defaults]\nrefused-exit = \"7\"\n", "c.toml:2: refused-exit: \"7\" is not what it takes"),
+    ("[defaults]\ncooldown = 1.5\n", "c.toml:2: cooldown: 1.5 is not what it takes; write a string"),
+    ("[defaults]\nwait = 1.5\n", "c.toml:2: wait: 1.5 is not what it takes; write true, a string"),
+    (
+        "[defaults]\nwindow = 20.0\n",
+        "c.toml:2: window: 20.0 is not what it takes; write a whole number of runs",
+    ),
+    ("[defaults]\njitter = true\n", "c.toml:2: jitter: true is not what it takes; write a string (\"50%\")"),
+    ("[defaults]\nbackoff = \"2\"\n", "c.toml:2: backoff: \"2\" is not what it takes; write a number"),
+    ("[defaults]\nfail-on = 7.5\n", "c.toml:2: fail-on: 7.5 is not what it takes; write a string"),
+    ("[defaults]\nfallback-on = true\n", "c.toml:2: fallback-on: true is not what it takes"),
+    (
+        "[defaults]\non-open = true\n",
+        "c.toml:2: on-open: true is not what it takes; write a string, in quotes",
+    ),
     (
         "[defaults]\nfailure-rate = 50\n",
         "c.toml:2: invalid value '50' for '--failure-rate <RATE>': not a rate; write 50% or 0.5",
     ),
     ("[defaults]\nprobes = 0\n", "c.toml:2: invalid value '0' for '--probes <N>': must be 1 or more"),
-    ("[defaults]\nquiet = \"maybe\"\n", "c.toml:2: invalid value 'maybe' for '--quiet"),
-    ("[defaults]\nfailures = [1, 2]\n", "c.toml:2: "),
+    ("[defaults]\nquiet = \"maybe\"\n", "c.toml:2: quiet: \"maybe\" is not what it takes"),
+    ("[defaults]\nfailures = [1, 2]\n", "c.toml:2: failures: [1, 2] is not what it takes"),
     ("[defaults]\ntimeout = 1979-05-27\n", "c.toml:2: timeout: a value of this kind"),
     ("[defaults\nfailures = 1\n", "c.toml:1: "),
     ("failures = 1\n", "c.toml:1: \"failures\" is no section; write [defaults]"),
@@ -150,6 +173,38 @@ fn a_fault_is_told_with_its_place() {
         let lines = with(&sandbox, config, &["run", "--name", "x", "--", "true"]).stderr().lines().count();
         assert_eq!(lines, 1, "{config}");
     }
+}
+
+#[test]
+fn what_can_be_meant_is_taken() {
+    let config = "\
+[defaults]
+cooldown = 90
+max-cooldown = \"1.5h\"
+failures = 3
+failure-rate = 0.5
+slow-rate = \"50%\"
+slow-after = 1
+window = \"20\"
+jitter = 0
+backoff = 2
+retry-backoff = 1.5
+fail-on = [1, \"100-110\"]
+ignore-on = 75
+success-on = \"3,4\"
+trip-on = [
+  9,
+  \"SIGSEGV\"]
+fallback-on = [\"refused\", \"failure\"]
+signal = 15
+quiet = true
+wait = 10
+refused-exit = 0
+";
+    let sandbox = Sandbox::new();
+    with(&sandbox, config, &["config", "--check"]).code(0).quiet();
+    let shown = with(&sandbox, config, &["config", "x"]).code(0).stdout();
+    assert!(shown.contains("\ntrip-on = [\"9\", \"SIGSEGV\"]  # c.toml:15\n"), "{shown}");
 }
 
 #[test]
@@ -203,7 +258,7 @@ fn a_file_that_was_named_must_be_there() {
 fn values_may_be_written_in_each_of_their_forms() {
     let config = "\
 [defaults]
-timeout = 1.5
+timeout = \"1.5\"
 cooldown = \"1h30m\"
 failure-rate = 0.5
 slow-rate = \"25%\"

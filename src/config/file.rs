@@ -36,8 +36,30 @@ pub struct Key {
     pub line: usize,
     /// As it stands in the file.
     pub source: String,
-    /// As it would be written behind the flag, once for each element of an array; or what is wrong with its type.
-    pub values: Result<Vec<String>, String>,
+    /// Or what is wrong with it, whatever the key.
+    pub values: Result<Values, String>,
+}
+
+/// What a key is set to.
+#[derive(Clone, Debug)]
+pub struct Values {
+    pub is_list: bool,
+    pub all: Vec<Value>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Value {
+    pub kind: Kind,
+    /// As it would be written behind the flag.
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Whole,
+    Float,
+    Truth,
 }
 
 /// A file that need not be there.
@@ -127,34 +149,34 @@ fn source(text: &str, value: &Spanned<DeValue>) -> String {
     let source = text.get(value.span()).unwrap_or_default();
     match values(value) {
         Ok(values) if source.contains('\n') => {
-            let quoted: Vec<_> = values.iter().map(|value| serde_json::json!(value).to_string()).collect();
-            match value.get_ref() {
-                DeValue::Array(_) => format!("[{}]", quoted.join(", ")),
-                _ => quoted.join(""),
-            }
+            let quoted = values.all.iter().map(|value| serde_json::json!(value.text).to_string());
+            let quoted: Vec<_> = quoted.collect();
+            if values.is_list { format!("[{}]", quoted.join(", ")) } else { quoted.join("") }
         }
         _ => source.replace('\n', " "),
     }
 }
 
-fn values(value: &Spanned<DeValue>) -> Result<Vec<String>, String> {
-    match value.get_ref() {
-        DeValue::Array(elements) => elements.iter().map(scalar).collect(),
-        _ => scalar(value).map(|value| vec![value]),
-    }
+fn values(value: &Spanned<DeValue>) -> Result<Values, String> {
+    let (is_list, all) = match value.get_ref() {
+        DeValue::Array(elements) => (true, elements.iter().map(scalar).collect::<Result<_, _>>()?),
+        _ => (false, vec![scalar(value)?]),
+    };
+    Ok(Values { is_list, all })
 }
 
-fn scalar(value: &Spanned<DeValue>) -> Result<String, String> {
-    match value.get_ref() {
-        DeValue::String(text) => Ok(text.to_string()),
-        DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
-        DeValue::Float(number) => Ok(number.as_str().to_owned()),
-        DeValue::Boolean(truth) => Ok(truth.to_string()),
+fn scalar(value: &Spanned<DeValue>) -> Result<Value, String> {
+    let (kind, text) = match value.get_ref() {
+        DeValue::String(text) => (Kind::Text, text.to_string()),
+        DeValue::Integer(number) if number.radix() == 10 => (Kind::Whole, number.as_str().to_owned()),
+        DeValue::Float(number) => (Kind::Float, number.as_str().to_owned()),
+        DeValue::Boolean(truth) => (Kind::Truth, truth.to_string()),
         DeValue::Table(_) => {
-            Err("a table is no value; a name with a dot is quoted: [breaker.\"a.b\"]".to_owned())
+            return Err("a table is no value; a name with a dot is quoted: [breaker.\"a.b\"]".to_owned());
         }
-        other => Err(format!("a value of this kind ({}) means nothing here", other.type_str())),
-    }
+        other => return Err(format!("a value of this kind ({}) means nothing here", other.type_str())),
+    };
+    Ok(Value { kind, text })
 }
 
 fn line(text: &str, offset: usize) -> usize {

@@ -9,6 +9,7 @@ use glob::Pattern;
 
 use super::Plan;
 use super::file::{self, Key, Scope, Section};
+use super::form;
 use super::store::{self, Written};
 use crate::cli::Settings;
 use crate::cli::usage::one_line;
@@ -194,16 +195,18 @@ impl Section {
 /// The settings that these keys make, read as the flags of the same names.
 fn understood(keys: &[(&Section, &Key)], by_hand: Settings) -> Result<Settings, Error> {
     let command = Settings::augment_args(Command::new("brk").no_binary_name(true));
-    let known = command.get_arguments().filter_map(clap::Arg::get_long);
-    let known: Vec<&str> = known.chain([store::URL, store::PASSWORD_FILE]).collect();
     let mut words = Vec::new();
     for (section, key) in keys {
-        if !known.contains(&key.name.as_str()) {
+        let Some(flag) = command.get_arguments().find(|flag| flag.get_long() == Some(&key.name)) else {
+            let known = command.get_arguments().filter_map(clap::Arg::get_long);
+            let known: Vec<&str> = known.chain([store::URL, store::PASSWORD_FILE]).collect();
             return Err(section.fault(key.line, &unknown(&key.name, &known)));
-        }
+        };
         let values =
             key.values.as_ref().map_err(|what| section.fault(key.line, &format!("{}: {what}", key.name)))?;
-        words.extend(values.iter().map(|value| format!("--{}={value}", key.name)));
+        let value_name = flag.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
+        form::check(key, values, value_name).map_err(|what| section.fault(key.line, &what))?;
+        words.extend(values.all.iter().map(|value| format!("--{}={}", key.name, value.text)));
     }
     let mut settings = by_hand;
     let read =
@@ -222,7 +225,11 @@ fn understood(keys: &[(&Section, &Key)], by_hand: Settings) -> Result<Settings, 
 }
 
 fn unknown(key: &str, known: &[&str]) -> String {
-    let distance = |known: &&&str| strsim::damerau_levenshtein(key, known);
-    let nearest = known.iter().min_by_key(distance).copied().unwrap_or_default();
-    format!("unknown key {key:?}; the nearest that there is: {nearest}")
+    let likeness = |known: &str| strsim::jaro(key, known);
+    let nearest = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
+    // As near as for flags.
+    match nearest.filter(|nearest| likeness(nearest) > 0.7) {
+        Some(nearest) => format!("unknown key {key:?}; the nearest that there is: {nearest}"),
+        None => format!("unknown key {key:?}; a key is a long flag of 'brk run', without its dashes"),
+    }
 }

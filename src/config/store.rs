@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::file::{Key, Scope, Section};
+use super::file::{Key, Kind, Scope, Section};
 use super::layers::Layers;
 use crate::cli::Global;
 use crate::env::{Env, NotText};
@@ -68,10 +68,13 @@ pub fn understood(section: &Section, key: &Key) -> Option<Result<Value, Error>> 
     if section.scope != Scope::Defaults {
         return Some(wrong("all breakers of a host are in one store; write it below [defaults]".to_owned()));
     }
-    let text = match key.values.as_deref() {
-        Ok([text]) => text.clone(),
-        Ok(_) => return Some(wrong("one text is wanted, and not a list".to_owned())),
+    let values = match &key.values {
+        Ok(values) => values,
         Err(what) => return Some(wrong(what.clone())),
+    };
+    let text = match values.all.as_slice() {
+        [value] if !values.is_list && value.kind == Kind::Text => value.text.clone(),
+        _ => return Some(wrong("not what it takes; write a string, in quotes".to_owned())),
     };
     if key.name == URL
         && !text.is_empty()
