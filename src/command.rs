@@ -108,9 +108,13 @@ impl World<'_> {
         let files = dir.map(|dir| FileStore::new(dir, self.env.machine));
         match self.address.get() {
             None => Ok(AnyStore::Files(files?)),
-            Some(address) => Ok(AnyStore::shared(address.clone(), files, self.env.machine, |text| {
-                say(&format!("warning: {text}"));
-            })),
+            Some(address) => {
+                let tell = |name: Option<&Name>, text: &str| match name {
+                    Some(name) => say(&format!("{name}: warning: {text}")),
+                    None => say(&format!("warning: {text}")),
+                };
+                Ok(AnyStore::shared(address.clone(), files, self.env.machine, tell))
+            }
         }
     }
 

@@ -27,8 +27,12 @@ pub fn say(text: &str) {
 
 /// A result, as it stands, on standard output.
 pub fn print(text: &str) -> Result<(), Error> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    printed(io::stdout().lock().write_all(text.as_bytes()))
+}
+
+/// How it went to write a result to standard output.
+pub fn printed(written: io::Result<()>) -> Result<(), Error> {
+    match written.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Error::BrokenPipe),
         Err(source) => Err(Error::System { doing: "write to standard output".to_owned(), source }),
         Ok(()) => Ok(()),

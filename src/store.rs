@@ -39,6 +39,9 @@ pub enum Lease {}
 #[derive(Clone, Debug)]
 pub enum Address {}
 
+/// Says a warning, about one breaker where that is all that it is about.
+pub type Tell = fn(Option<&Name>, &str);
+
 /// What a store needs of the machine that it runs on.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {

@@ -91,3 +91,21 @@ fn an_operators_reason_cannot_break_the_line() {
     sandbox.run(&["hold", "x", "open", "--reason", "line\nbrk: all is well\x1b[2J"]).code(0);
     one_line(&sandbox.run(&["run", "--name", "x", "true"]), 75, &[r"line\nbrk: all is well\u{1b}[2J"]);
 }
+
+#[test]
+fn help_that_cannot_be_printed_is_an_error() {
+    let sandbox = Sandbox::new();
+    for (words, code) in [
+        (&["run", "--help"][..], 125),
+        (&["status", "--help"], 1),
+        (&["help", "run"], 1),
+        (&["--version"], 1),
+        (&["profiles"], 1),
+    ] {
+        let mut command = sandbox.brk();
+        command.args(words).stdout(std::fs::File::options().write(true).open("/dev/full").expect("a device"));
+        finish(command).code(code).says("cannot write to standard output: No space left");
+    }
+    // Who has seen enough is no error.
+    sandbox.shell("brk run --help 2>err | true; [ ! -s err ]").code(0);
+}

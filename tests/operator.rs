@@ -338,3 +338,14 @@ fn listing(sandbox: &Sandbox) -> Vec<(std::ffi::OsString, u64, std::time::System
     all.sort();
     all
 }
+
+#[test]
+fn a_hold_for_no_time_is_an_error() {
+    let sandbox = Sandbox::new();
+    for none in ["0", "0s", "0.0"] {
+        let done = sandbox.run(&["hold", "n", "open", "--for", none]);
+        done.code(2).says("must be above 0; leave it away for no end");
+    }
+    sandbox.run(&["status", "n"]).code(1);
+    sandbox.run(&["hold", "n", "open", "--for", "1ns"]).code(0);
+}

@@ -157,6 +157,7 @@ fn something_else_at_the_key() {
         let host = server.host(&sandbox, "one");
         server.cli(value);
         check(&host, "something that is no breaker stands at its key");
+        host.run(&["status"]).code(0).says("brk: x: warning: ");
         assert_eq!(server.cli(&["DBSIZE"]), "1", "it is left alone");
         check_over(&host);
     }

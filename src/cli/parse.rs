@@ -18,6 +18,14 @@ pub fn duration(text: &str) -> Result<Millis, String> {
     Ok(Millis(u64::try_from(nanos.div_ceil(1_000_000)).unwrap_or(u64::MAX)))
 }
 
+/// A duration that something lasts for, and that would be nothing without.
+pub fn span(text: &str) -> Result<Millis, String> {
+    match duration(text)? {
+        span if span.is_zero() => Err("must be above 0; leave it away for no end".to_owned()),
+        span => Ok(span),
+    }
+}
+
 /// A duration that something is repeated after: not so short that nothing else would be done.
 pub fn interval(text: &str) -> Result<Millis, String> {
     const SHORTEST: Millis = Millis(100);

@@ -34,8 +34,11 @@ impl Verbs {
 pub fn parse(args: &[OsString]) -> Result<Cli, Exit> {
     read(args).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let _ = error.print();
-            Exit::Code(exit::DONE)
+            let verbs = if verb(&args) == Some("run") { Verbs::Run } else { Verbs::Other };
+            match output::printed(error.print()) {
+                Ok(()) => Exit::Code(exit::DONE),
+                Err(error) => fail(verbs, &error),
+            }
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
@@ -113,9 +116,9 @@ pub fn fail(verb: Verbs, error: &Error) -> Exit {
         output::say(&error.to_string());
     }
     Exit::Code(match (verb, error) {
+        (_, Error::BrokenPipe) => exit::DONE,
         (Verbs::Run, _) => exit::FAILED,
         (Verbs::Other, Error::Usage(_)) => exit::USAGE,
-        (Verbs::Other, Error::BrokenPipe) => exit::DONE,
         (Verbs::Other, _) => exit::NOT_POSSIBLE,
     })
 }

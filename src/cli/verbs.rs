@@ -172,7 +172,7 @@ pub struct HoldArgs {
     pub state: HoldState,
 
     /// End the override by itself after this long
-    #[arg(long = "for", value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse::span, allow_hyphen_values = true)]
     pub length: Option<Millis>,
 
     /// Why, for those who ask later

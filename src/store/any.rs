@@ -6,7 +6,7 @@ use super::journal::Entry;
 use super::redis::RedisStore;
 #[cfg(feature = "redis")]
 use super::shared::SharedStore;
-use super::{Address, Machine, Origin, Snapshot, Store, StoreError, Unknown, Updated};
+use super::{Address, Machine, Origin, Snapshot, Store, StoreError, Tell, Unknown, Updated};
 use crate::breaker::Breaker;
 use crate::breaker::time::Timestamp;
 use crate::name::Name;
@@ -24,7 +24,7 @@ impl AnyStore {
         address: Address,
         files: Result<FileStore, StoreError>,
         machine: Machine,
-        tell: fn(&str),
+        tell: Tell,
     ) -> AnyStore {
         let remote = RedisStore::new(address, machine, files.as_ref().ok().cloned());
         AnyStore::Shared(Box::new(SharedStore::new(remote, files, machine, tell)))
@@ -36,7 +36,7 @@ impl AnyStore {
         address: Address,
         _files: Result<FileStore, StoreError>,
         _machine: Machine,
-        _tell: fn(&str),
+        _tell: Tell,
     ) -> AnyStore {
         match address {}
     }

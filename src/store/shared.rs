@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use super::file::FileStore;
 use super::journal::Entry;
 use super::redis::RedisStore;
-use super::{Machine, Part, Snapshot, Store, StoreError, Unknown, Updated};
+use super::{Machine, Part, Snapshot, Store, StoreError, Tell, Unknown, Updated};
 use crate::breaker::Breaker;
 use crate::breaker::shadow::Seen;
 use crate::breaker::time::Timestamp;
@@ -23,7 +23,7 @@ pub struct SharedStore {
     files: Result<FileStore, StoreError>,
     machine: Machine,
     /// Tells a user what those who only look have met.
-    tell: fn(&str),
+    tell: Tell,
     absence: RefCell<Option<Absence>>,
 }
 
@@ -42,7 +42,7 @@ impl SharedStore {
         remote: RedisStore,
         files: Result<FileStore, StoreError>,
         machine: Machine,
-        tell: fn(&str),
+        tell: Tell,
     ) -> SharedStore {
         SharedStore { remote, files, machine, tell, absence: RefCell::new(None) }
     }
@@ -123,7 +123,12 @@ impl SharedStore {
     ) -> Result<T, StoreError> {
         match self.ask(name, remote) {
             Err(StoreError::Away { .. }) if self.files.is_ok() => {
-                self.take_warning().iter().for_each(|warning| (self.tell)(warning));
+                if let Some(warning) = self.take_warning() {
+                    (self.tell)(
+                        self.absence.borrow().as_ref().and_then(|absence| absence.of.as_ref()),
+                        &warning,
+                    );
+                }
                 files(self.files()?)
             }
             other => other,
