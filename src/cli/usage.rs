@@ -34,7 +34,7 @@ impl Verbs {
 pub fn parse(args: &[OsString]) -> Result<Cli, Exit> {
     read(args).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let verbs = if verb(&args) == Some("run") { Verbs::Run } else { Verbs::Other };
+            let verbs = if verb(args) == Some("run") { Verbs::Run } else { Verbs::Other };
             match output::printed(error.print()) {
                 Ok(()) => Exit::Code(exit::DONE),
                 Err(error) => fail(verbs, &error),

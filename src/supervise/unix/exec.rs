@@ -92,7 +92,7 @@ impl<'a> Layout<'a> {
 pub fn replace(plan: Plan<'_>) -> Refusal {
     let mut layout = Layout::new(plan, -1);
     release_signals();
-    // SAFETY: plain numbers; a descriptor that was closed at the start is the runtime's /dev/null, which nobody uses.
+    // SAFETY: plain numbers; a descriptor that was closed at the start is our /dev/null, which nobody uses.
     unsafe {
         #[cfg(target_os = "linux")]
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
