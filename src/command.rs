@@ -108,13 +108,7 @@ impl World<'_> {
         let files = dir.map(|dir| FileStore::new(dir, self.env.machine));
         match self.address.get() {
             None => Ok(AnyStore::Files(files?)),
-            Some(address) => {
-                let tell = |name: Option<&Name>, text: &str| match name {
-                    Some(name) => say(&format!("{name}: warning: {text}")),
-                    None => say(&format!("warning: {text}")),
-                };
-                Ok(AnyStore::shared(address.clone(), files, self.env.machine, tell))
-            }
+            Some(address) => Ok(AnyStore::shared(address.clone(), files, self.env.machine, warn)),
         }
     }
 
@@ -155,5 +149,12 @@ impl World<'_> {
     fn conclude(&self, name: &Name, from: &'static str, updated: &Updated, settings: &Settings) {
         updated.warnings.iter().for_each(|warning| say(&format!("{name}: warning: {warning}")));
         hook::run(&crate::config::hooks(settings), &hook::Change { name, from, updated, ending: None });
+    }
+}
+
+fn warn(name: Option<&Name>, text: &str) {
+    match name {
+        Some(name) => say(&format!("{name}: warning: {text}")),
+        None => say(&format!("warning: {text}")),
     }
 }
