@@ -436,3 +436,6 @@ fn remove(path: &Path) -> Result<(), StoreError> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;
