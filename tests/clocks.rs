@@ -114,6 +114,21 @@ fn within_a_boot_a_wall_clock_that_is_set_moves_no_gate() {
     }
 }
 
+/// Each of the clocks is really moved: what opens no gate together with the others as they are, does with another.
+#[test]
+fn a_brk_that_went_by_the_wrong_clock_would_be_noticed() {
+    let sandbox = open();
+    for (clocks, code) in [
+        (Clocks { wall: HOUR, up: 0, boot: 0 }, 75),
+        (Clocks { wall: HOUR, up: 0, boot: 1 }, 0),
+        (Clocks { wall: 0, up: HOUR, boot: 1 }, 75),
+        (Clocks { wall: 0, up: HOUR, boot: 0 }, 0),
+    ] {
+        at(&sandbox, clocks, &["check", "n"]).code(code);
+    }
+    println!("proof: breaks: clocks: 2 of 2 noticed");
+}
+
 #[test]
 fn within_a_boot_suspend_counts_whatever_the_wall_clock_says() {
     for wall in [HOUR, 0, -YEARS, YEARS] {

@@ -370,9 +370,10 @@ fn the_harness_notices_a_break() {
         |sandbox| drop(sandbox.write("company", "x\n")),
         |sandbox| fs::write(sandbox.state().join("n.tmp"), "").expect("a file"),
     ];
-    for (number, break_it) in breaks.into_iter().enumerate() {
+    for (number, break_it) in breaks.iter().enumerate() {
         let sandbox = stage.sandbox();
         break_it(&sandbox);
         assert!(stage.verify(&sandbox).is_err(), "break {number} went unnoticed");
     }
+    println!("proof: breaks: crash points and faults: {0} of {0} noticed", breaks.len());
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use crate::storm::Numbers;
-use crate::util::{Sandbox, finish, scale};
+use crate::util::{Done, Sandbox, finish, scale};
 
 const WORDS: &[&str] = &[
     "run",
@@ -175,17 +175,39 @@ fn nothing_makes_it_panic() {
         }
         for (variable, values) in VARIABLES {
             if numbers.below(6) == 0 {
-                command.env(variable, values[numbers.below(values.len() as u64) as usize]);
+                let value = values[numbers.below(values.len() as u64) as usize];
+                let mut bytes = value.as_bytes().to_vec();
+                if numbers.below(6) == 0 {
+                    bytes.extend([0xff, b'\n', 0xed, 0xa0, 0x80]);
+                }
+                command.env(variable, OsString::from_vec(bytes));
             }
         }
         let done = finish({
             command.args(words);
             command
         });
-        let told = format!("case {case}\n{}", done.all());
-        assert!(!done.stderr().contains("panicked") && !done.stderr().contains("RUST_BACKTRACE"), "{told}");
-        let refused = done.status().code().is_some_and(|code| CODES.contains(&code) || code == 99);
-        assert!(refused, "an exit that nobody asked for: {told}");
+        judged(&done).unwrap_or_else(|error| panic!("case {case}: {error}"));
     }
     println!("proof: fuzz: {cases} command lines and environments");
+}
+
+/// Whether a run ended as the manual has it.
+fn judged(done: &Done) -> Result<(), String> {
+    if done.stderr().contains("panicked") || done.stderr().contains("RUST_BACKTRACE") {
+        return Err(format!("a panic: {}", done.all()));
+    }
+    let is_known = done.status().code().is_some_and(|code| CODES.contains(&code) || code == 99);
+    if is_known { Ok(()) } else { Err(format!("an exit that nobody asked for: {}", done.all())) }
+}
+
+#[test]
+fn the_fuzzer_notices_a_break() {
+    let sandbox = Sandbox::new();
+    let breaks = ["exit 101", "echo \"thread 'main' panicked at\" >&2; exit 125", "kill -ABRT $$", "exit 3"];
+    assert_eq!(judged(&sandbox.shell("exit 75")), Ok(()));
+    for script in breaks {
+        assert!(judged(&sandbox.shell(&format!("ulimit -c 0; {script}"))).is_err(), "{script}");
+    }
+    println!("proof: breaks: fuzz: {0} of {0} noticed", breaks.len());
 }
