@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 
 use crate::storm::Numbers;
 use crate::util::{Done, Sandbox, finish, scale};
@@ -148,13 +149,25 @@ const VARIABLES: &[(&str, &[&str])] = &[
 /// The codes that the manual names, and those of the commands in the pool.
 const CODES: [i32; 10] = [0, 1, 2, 7, 75, 124, 125, 126, 127, 130];
 
+/// A sandbox whose only programs are those that the pool means: any word may come to stand where the command does.
+fn sandbox() -> (Sandbox, PathBuf) {
+    let sandbox = Sandbox::new();
+    let bin = sandbox.file("bin");
+    std::fs::create_dir(&bin).expect("a directory");
+    for program in ["true", "false", "sh"] {
+        std::os::unix::fs::symlink(Path::new("/bin").join(program), bin.join(program)).expect("a link");
+    }
+    (sandbox, bin)
+}
+
 #[test]
 fn nothing_makes_it_panic() {
-    let sandbox = Sandbox::new();
+    let (sandbox, bin) = sandbox();
     let mut numbers = Numbers(0x1234_5678_9abc_def1);
     let cases = scale(400, 10_000);
     for case in 0..cases {
         let mut command = sandbox.brk();
+        command.env("PATH", &bin);
         let mut words: Vec<OsString> = Vec::new();
         if numbers.below(2) == 0 {
             words.extend(["run", "--name", "n"].map(OsString::from));
@@ -190,6 +203,76 @@ fn nothing_makes_it_panic() {
         judged(&done).unwrap_or_else(|error| panic!("case {case}: {error}"));
     }
     println!("proof: fuzz: {cases} command lines and environments");
+}
+
+/// Lines of configurations, from which a senseless one is put together.
+const LINES: &[&str] = &[
+    "[defaults]",
+    "[breaker.n]",
+    "[breaker.\"*\"]",
+    "[breaker.\"[\"]",
+    "[breaker]",
+    "[[breaker]]",
+    "[breaker.\"\\u0000\"]",
+    "[other]",
+    "failures = 3",
+    "failures = -9223372036854775808",
+    "failures = \"3\"",
+    "cooldown = \"1h\"",
+    "cooldown = 18446744073709551615",
+    "cooldown = nan",
+    "backoff = 1e308",
+    "backoff = -inf",
+    "failure-rate = \"50%\"",
+    "failure-rate = 0.5",
+    "window = \"10m\"",
+    "window = 1979-05-27T07:32:00Z",
+    "min-calls = 21",
+    "trip-on = [1, \"SIGKILL\", \"2-5\"]",
+    "fail-on = [[[[]]]]",
+    "ignore-on = {a = 1}",
+    "success-on = []",
+    "name = \"x\"",
+    "probe = \"\"",
+    "profile = \"curl\"",
+    "output = \"on-change\"",
+    "timeout = true",
+    "store = \"redis://:x@[::1]:0/99\"",
+    "on-open = \"\"\"\nexit 1\"\"\"",
+    "a.b.c = 1",
+    "= 1",
+    "\"",
+    "ünï = '\u{202e}'",
+    "#",
+    "",
+];
+
+#[test]
+fn no_configuration_makes_it_panic() {
+    let (sandbox, bin) = sandbox();
+    let mut numbers = Numbers(0x0fed_cba9_8765_4321);
+    let cases = scale(60, 1_000);
+    for case in 0..cases {
+        let mut bytes = Vec::new();
+        for _ in 0..numbers.below(6) {
+            bytes.extend(LINES[numbers.below(LINES.len() as u64) as usize].as_bytes());
+            match numbers.below(20) {
+                0 => bytes.push(0xff),
+                1 => bytes.truncate(bytes.len() / 2),
+                _ => bytes.push(b'\n'),
+            }
+        }
+        sandbox.write("config.toml", &bytes);
+        for words in
+            [&["config", "--check"][..], &["config", "n"], &["run", "--name", "n", "--", "true"], &["status"]]
+        {
+            let mut command = sandbox.brk();
+            command.env("PATH", &bin).env("BRK_CONFIG", "config.toml").args(words);
+            let text = String::from_utf8_lossy(&bytes);
+            judged(&finish(command)).unwrap_or_else(|error| panic!("case {case}: {error}\n{text}"));
+        }
+    }
+    println!("proof: fuzz: {cases} configurations");
 }
 
 /// Whether a run ended as the manual has it.
