@@ -133,8 +133,6 @@ fn clocks_by_example() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
-
     #[test]
     fn within_a_boot_the_gate_opens_when_an_hour_has_passed_and_not_before(
         acts in proptest::collection::vec(act(), 1..12)
