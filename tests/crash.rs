@@ -76,6 +76,21 @@ fn survivors_keep_the_place() {
     assert_eq!(sandbox.status("n")["totals"]["lost"], 1);
 }
 
+/// Where a survivor's place is taken away, a second probe starts: what the tests here look for can happen.
+#[test]
+fn a_place_that_is_gone_would_be_noticed() {
+    let sandbox = Sandbox::new();
+    due(&sandbox, "n");
+    let (child, command) = probe(&sandbox, &[], "trap '' TERM");
+    dead(child);
+    sandbox.run(&["run", "--name", "n", "--", "touch", "second"]).code(75);
+    std::fs::remove_file(sandbox.state().join("n.probe-0")).expect("removed");
+    sandbox.run(&["run", "--name", "n", "--", "touch", "second"]).code(0);
+    assert!(sandbox.file("second").exists() && is_alive(command));
+    kill(command, "KILL");
+    println!("proof: breaks: survivors: 1 of 1 noticed");
+}
+
 #[test]
 fn the_smallest_survivor_keeps_the_place() {
     let sandbox = Sandbox::new();

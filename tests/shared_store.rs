@@ -1,8 +1,6 @@
 //! One breaker for many hosts: a real server, and hosts as state directories.
 
-use std::time::Instant;
-
-use crate::server::{Host, Server, signal_to};
+use crate::server::{Host, Server};
 use crate::util::{Sandbox, until, until_file, wait};
 
 const FAIL: [&str; 7] = ["run", "--name", "x", "--", "sh", "-c", "exit 7"];
@@ -85,17 +83,26 @@ fn a_dead_hosts_place_is_free_when_the_lease_ends_and_not_before() {
     open(&one, &["--cooldown", "1ms", "--jitter", "0"]);
     one.until_due("x");
     let mut prober = one.spawn(&["run", "--name", "x", "--", "sh", "-c", "echo $$ > pid; exec sleep 600"]);
-    let command: u32 = until_file(&sandbox.file("pid")).trim().parse().expect("a number");
-    signal_to(command, "KILL");
-    let killed = Instant::now();
+    until_file(&sandbox.file("pid"));
     prober.kill().expect("kill");
     prober.wait().expect("wait");
-    let lease = server.cli(&["HKEYS", "brk:{x}"]);
-    assert!(lease.contains("lease:"), "{lease}");
+    // Nobody renews it any more: its end is the server's word for when the place is free.
+    let lease = server.cli(&["HGETALL", "brk:{x}"]);
+    let lease = lease.lines().skip_while(|line| !line.starts_with("lease:")).nth(1);
+    let end: u64 = lease.and_then(|text| text.parse().ok()).expect("the end of a lease");
+    let server_now = || {
+        let time = server.cli(&["TIME"]);
+        let (seconds, micros) = time.split_once('\n').expect("two lines");
+        seconds.parse::<u64>().expect("seconds") * 1000 + micros.parse::<u64>().expect("micros") / 1000
+    };
+    let left = end.saturating_sub(server_now());
+    assert!(left > 0 && left <= 15_000, "{left} ms of the lease are left");
     let mut refused = 0;
     until("another may probe", || {
         let done = two.run(&["run", "--name", "x", "--", "sh", "-c", "exit 0"]);
         match done.status().code() {
+            // On a busy machine the server may not have answered within its second: then this host knew only itself.
+            _ if done.stderr().contains("warning") => false,
             Some(75) => {
                 done.says("being probed");
                 refused += 1;
@@ -107,8 +114,8 @@ fn a_dead_hosts_place_is_free_when_the_lease_ends_and_not_before() {
             }
         }
     });
-    let waited = killed.elapsed().as_secs_f64();
-    assert!(waited > 9.0, "free after {waited}s, {refused} refusals");
+    let now = server_now();
+    assert!(now >= end, "free {} ms before the lease's end, after {refused} refusals", end - now);
     assert!(refused > 1);
     let events = two.events("x");
     assert!(events.contains(&"lost".to_owned()), "{events:?}");

@@ -7,8 +7,10 @@ use std::process::Command;
 
 use crate::util::{Done, Sandbox, brk, finish, until};
 
+mod full;
 mod hostile;
 mod journal;
+mod owners;
 
 fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).mode() & 0o7777
@@ -150,43 +152,6 @@ fn a_group_can_share_a_directory() {
         }
         fs::remove_dir_all(sandbox.state()).expect("removed");
     }
-}
-
-/// Two users of one group, where the caller can be both.
-#[test]
-fn two_users_share_breakers() {
-    let sandbox = Sandbox::new();
-    fs::create_dir(sandbox.state()).expect("a directory");
-    set_mode(sandbox.path(), 0o755);
-    let root = rustix::process::geteuid().is_root();
-    if root {
-        std::os::unix::fs::chown(sandbox.state(), None, Some(65534)).expect("chown");
-    }
-    set_mode(&sandbox.state(), 0o2770);
-    let users: &[&[&str]] = if root {
-        &[
-            &["setpriv", "--reuid", "1001", "--regid", "65534", "--clear-groups", brk()],
-            &["setpriv", "--reuid", "1002", "--regid", "65534", "--clear-groups", brk()],
-        ]
-    } else {
-        &[&[brk()], &[brk()]]
-    };
-    let run = |user: usize, words: &[&str]| {
-        let mut command = sandbox.command(users[user][0]);
-        command.args(&users[user][1..]).args(words);
-        finish(command)
-    };
-    let fails = ["run", "--name", "n", "--failures", "2", "--cooldown", "1h", "--", "sh", "-c", "exit 7"];
-    run(0, &fails).code(7).quiet();
-    run(1, &fails).code(7).quiet();
-    run(0, &fails).code(75);
-    run(1, &["trip", "n", "--for", "0"]).code(0);
-    run(0, &["run", "--name", "n", "--", "true"]).code(0).quiet();
-    run(1, &["trip", "n", "--for", "0"]).code(0);
-    run(1, &["run", "--name", "n", "--", "true"]).code(0).quiet();
-    let done = run(0, &["history", "n"]);
-    done.code(0);
-    assert_eq!(done.stdout().matches("closed").count(), 2, "{}", done.all());
 }
 
 /// A closed, an open and a half-used breaker, in a directory that the user cannot write to.

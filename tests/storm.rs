@@ -68,21 +68,28 @@ fn counts_are_exact_where_nothing_is_killed() {
             });
         }
     });
+    let (refused, launched) = (refused.into_inner(), launched.into_inner());
+    exact(&sandbox, launched, refused).unwrap_or_else(|error| panic!("{error}"));
+    println!("proof: storm: {} runs, {launched} of them launched, none killed", launched + refused);
+}
+
+/// Whether so many launches and refusals, and nothing else, were counted, and no two probes met.
+fn exact(sandbox: &Sandbox, launched: usize, refused: usize) -> Result<(), String> {
     let status = sandbox.status("n");
-    let totals = &status["totals"];
-    let total = |key: &str| totals[key].as_u64().expect("a count") as usize;
-    assert_eq!(sandbox.read("company"), "", "two probes were alive together");
-    assert_eq!(total("launched"), launched.load(Ordering::Relaxed));
-    assert_eq!(total("refused"), refused.load(Ordering::Relaxed));
-    assert_eq!(total("probes"), total("launched"));
-    assert_eq!(total("success") + total("failure") + total("ignored") + total("late"), total("launched"));
-    assert_eq!((total("lost"), total("late")), (0, 0));
-    assert_eq!(sandbox.read("launched").lines().count(), total("launched"));
-    println!(
-        "proof: storm: {} runs, {} of them launched, none killed",
-        total("launched") + total("refused"),
-        total("launched")
-    );
+    let total = |key: &str| status["totals"][key].as_u64().expect("a count") as usize;
+    let ended = total("success") + total("failure") + total("ignored") + total("late");
+    let pairs = [
+        ("launched", total("launched"), launched),
+        ("refused", total("refused"), refused),
+        ("probes", total("probes"), launched),
+        ("ended", ended, launched),
+        ("lost", total("lost"), 0),
+        ("late", total("late"), 0),
+        ("launched by its own word", sandbox.read("launched").lines().count(), launched),
+        ("in company", sandbox.read("company").lines().count(), 0),
+    ];
+    let wrong = pairs.iter().find(|(_, found, expected)| found != expected);
+    wrong.map_or(Ok(()), |(what, found, expected)| Err(format!("{what}: {found}, not {expected}: {status}")))
 }
 
 #[test]
@@ -136,15 +143,43 @@ fn a_storm_of_kills_leaves_it_whole() {
 }
 
 #[test]
-fn the_storm_notices_company() {
-    let sandbox = Sandbox::new();
-    // Without a breaker between them, probes meet.
-    let mut numbers = Numbers(7);
-    let script = format!("{}sleep 1", script(&mut numbers).split("exit").next().expect("a script"));
-    let start = || sandbox.command("sh").args(["-c", &script]).spawn().expect("sh");
-    let children = [start(), start()];
-    for mut child in children {
-        child.wait().expect("an end");
+fn the_storm_notices_a_break() {
+    let script = "echo x >> launched; exit 7";
+    let breaks: [fn(&Sandbox); 5] = [
+        // A result that is forgotten, a run that nobody started, one that was counted without being launched, a probe
+        // that is killed, and two without a breaker between them.
+        |sandbox| {
+            let path = sandbox.state().join("n.journal");
+            let text = std::fs::read_to_string(&path).expect("a journal");
+            let kept = text.trim_end().rfind('\n').expect("a line before the last") + 1;
+            std::fs::write(&path, &text[..kept]).expect("a journal");
+        },
+        |sandbox| drop(start(sandbox, "echo x >> launched").wait()),
+        |sandbox| drop(sandbox.write("launched", "")),
+        |sandbox| {
+            let mut child = start(sandbox, "echo x >> launched; echo up > up; exec sleep 600");
+            crate::util::until_file(&sandbox.file("up"));
+            child.kill().expect("SIGKILL");
+            child.wait().expect("an end");
+            until("the place is free", || sandbox.run(&["check", "n"]).status().code() == Some(0));
+            start(sandbox, "exit 0").wait().expect("an end");
+        },
+        |sandbox| {
+            let meet = "exec 9>>gate; flock -n 9 || echo x >> company; sleep 1";
+            let start = || sandbox.command("sh").args(["-c", meet]).spawn().expect("sh");
+            let children = [start(), start()];
+            for mut child in children {
+                child.wait().expect("an end");
+            }
+        },
+    ];
+    for (number, break_it) in breaks.iter().enumerate() {
+        let sandbox = Sandbox::new();
+        sandbox.run(&["trip", "n", "--for", "0"]).code(0);
+        assert_eq!(start(&sandbox, script).wait().expect("an end").code(), Some(7));
+        assert_eq!(exact(&sandbox, 1, 0), Ok(()));
+        break_it(&sandbox);
+        assert!(exact(&sandbox, 1, 0).is_err(), "break {number} went unnoticed");
     }
-    assert_ne!(sandbox.read("company"), "");
+    println!("proof: breaks: storm: {0} of {0} noticed", breaks.len());
 }

@@ -12,6 +12,7 @@ mod contention;
 mod cost;
 mod crash;
 mod cron;
+mod dependencies;
 mod faults;
 mod fuzz;
 mod generated;

@@ -69,6 +69,10 @@ impl FileStore {
         place::take_slot(count, |number| {
             let path = files.path(&format!(".slot-{number}"));
             let file = open(&path, OFlags::RDWR | OFlags::CREATE).map_err(io::Error::other)?;
+            // A slot's text is replaced, so it must be nobody else's as well.
+            if file.metadata()?.nlink() > 1 {
+                return Err(io::Error::other(format!("{} has another name, by a hard link", path.display())));
+            }
             Ok((file, path))
         })
         .map_err(|source| StoreError::io("lock", &first, source))
@@ -392,3 +396,6 @@ fn remove(path: &Path) -> Result<(), StoreError> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

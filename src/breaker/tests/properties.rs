@@ -2,6 +2,7 @@
 //! script at all against the invariants.
 
 use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
 use super::window::{Call, Window};
 use super::*;
@@ -55,27 +56,94 @@ fn policies() -> impl Strategy<Value = Policy> {
         })
 }
 
+/// Everything that a window is asked in one case: its size, the runs, and how long after the last it is looked at.
+fn lives() -> impl Strategy<Value = (WindowSize, Vec<Run>, u64)> {
+    (size(), proptest::collection::vec((0_u64..15, any::<bool>(), any::<bool>()), 0..40), 0_u64..50)
+}
+
+/// Compares a window, which is told each run and its size by `push`, with the reference.
+fn agrees(
+    (size, runs, later): (WindowSize, Vec<Run>, u64),
+    push: impl Fn(&mut Window, Call, WindowSize),
+) -> Result<(), TestCaseError> {
+    let mut window = Window::default();
+    let mut all = Vec::new();
+    let mut now = 1_000;
+    for (wait, failed, slow) in runs {
+        now += wait;
+        let call = Call { at: Timestamp(now), failed, slow };
+        push(&mut window, call, size);
+        all.push(call);
+        prop_assert_eq!(window.counts(size, Timestamp(now)), reference(&all, size, now));
+    }
+    let now = now + later;
+    prop_assert_eq!(window.counts(size, Timestamp(now)), reference(&all, size, now));
+    let text = serde_json::to_string(&window).expect("text");
+    prop_assert_eq!(serde_json::from_str::<Window>(&text).expect("a window"), window);
+    Ok(())
+}
+
+/// Whether `cooldown` gives waits that never exceed the cap and never shrink.
+fn is_bounded(
+    policy: &Policy,
+    level: u32,
+    cooldown: impl Fn(&Policy, u32) -> Millis,
+) -> Result<(), TestCaseError> {
+    let wait = cooldown(policy, level);
+    prop_assert!(wait <= policy.max_cooldown);
+    prop_assert!(wait >= cooldown(policy, level.saturating_sub(1)));
+    Ok(())
+}
+
+fn waits() -> impl Strategy<Value = Policy> {
+    (any::<u64>(), any::<u64>(), 1.0_f64..1e300, 0.0_f64..=1.0).prop_map(|(cooldown, more, factor, share)| {
+        policy(|draft| {
+            draft.cooldown = Some(Millis(cooldown));
+            draft.max_cooldown = Some(Millis(cooldown.saturating_add(more)));
+            draft.backoff = Some(factor);
+            draft.jitter = rate(share);
+        })
+    })
+}
+
+/// Tries always the same cases, and takes no note of those that fail.
+fn deterministic() -> TestRunner {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
+}
+
+#[test]
+fn the_properties_notice_a_break() {
+    let pushes: [fn(&mut Window, Call, WindowSize); 3] = [
+        // One that forgets a failure, one that takes each run for slow, and one that loses what came before.
+        |window, call, size| window.push(Call { failed: false, ..call }, size),
+        |window, call, size| window.push(Call { slow: true, ..call }, size),
+        |window, call, size| {
+            *window = Window::default();
+            window.push(call, size);
+        },
+    ];
+    for (number, push) in pushes.into_iter().enumerate() {
+        let found = deterministic().run(&lives(), |life| agrees(life, push));
+        assert!(found.is_err(), "a broken window went unnoticed: {number}");
+    }
+    let cooldowns: [fn(&Policy, u32) -> Millis; 2] = [
+        // One without its cap, and one that wraps around instead of saturating.
+        |policy, level| policy.cooldown.times(f64::from(level).exp2()),
+        |policy, level| Millis(policy.cooldown.0.wrapping_shl(level).min(policy.max_cooldown.0)),
+    ];
+    for (number, cooldown) in cooldowns.into_iter().enumerate() {
+        let cases = (waits(), any::<u32>());
+        let found = deterministic().run(&cases, |(policy, level)| is_bounded(&policy, level, cooldown));
+        assert!(found.is_err(), "a broken back-off went unnoticed: {number}");
+    }
+    println!("proof: breaks: properties: 5 of 5 noticed");
+}
+
 proptest! {
     #[test]
-    fn a_window_agrees_with_one_that_forgets_nothing(
-        size in size(),
-        runs in proptest::collection::vec((0_u64..15, any::<bool>(), any::<bool>()), 0..40),
-        later in 0_u64..50,
-    ) {
-        let mut window = Window::default();
-        let mut all = Vec::new();
-        let mut now = 1_000;
-        for (wait, failed, slow) in runs as Vec<Run> {
-            now += wait;
-            let call = Call { at: Timestamp(now), failed, slow };
-            window.push(call, size);
-            all.push(call);
-            prop_assert_eq!(window.counts(size, Timestamp(now)), reference(&all, size, now));
-        }
-        let now = now + later;
-        prop_assert_eq!(window.counts(size, Timestamp(now)), reference(&all, size, now));
-        let text = serde_json::to_string(&window).expect("text");
-        prop_assert_eq!(serde_json::from_str::<Window>(&text).expect("a window"), window);
+    fn a_window_agrees_with_one_that_forgets_nothing(life in lives()) {
+        agrees(life, Window::push)?;
     }
 
     #[test]
@@ -85,18 +153,10 @@ proptest! {
 
     #[test]
     fn a_wait_never_exceeds_its_cap_and_never_shrinks(
-        cooldown in any::<u64>(), more in any::<u64>(), factor in 1.0_f64..1e300, level in any::<u32>(),
-        share in 0.0_f64..=1.0, dice in any::<f64>(),
+        policy in waits(), level in any::<u32>(), dice in any::<f64>(),
     ) {
-        let policy = policy(|draft| {
-            draft.cooldown = Some(Millis(cooldown));
-            draft.max_cooldown = Some(Millis(cooldown.saturating_add(more)));
-            draft.backoff = Some(factor);
-            draft.jitter = rate(share);
-        });
+        is_bounded(&policy, level, backoff::cooldown)?;
         let wait = backoff::cooldown(&policy, level);
-        prop_assert!(wait <= policy.max_cooldown);
-        prop_assert!(wait >= backoff::cooldown(&policy, level.saturating_sub(1)));
         let jittered = backoff::jittered(&policy, wait, dice);
         prop_assert!(jittered >= wait);
         // A number has 53 bits, and the sum may be off by what it cannot hold.

@@ -141,13 +141,13 @@ impl<'a> Guard<'a> {
         };
         let dice = self.world.env.dice();
         let mut heard = Heard::Late;
+        let _kept_until_recorded = ticket.lease;
         let updated = self.update(Some(finished.ending), ticket.origin, &mut |breaker, now| {
             // The shared store has gone since it admitted the run.
             let elsewhere = ticket.origin == Origin::Configured && breaker.is_standing_in();
             let permit = if elsewhere { breaker.stand_in_permit() } else { ticket.permit.clone() };
             heard = breaker.complete(&permit, report.clone(), &self.plan.policy, now, dice);
         });
-        drop(ticket.lease);
         let updated = updated.inspect_err(|error| self.warn(&format!("{error}; this run is not recorded")));
         Some(Recorded { updated: updated.ok()?, heard })
     }
