@@ -1,6 +1,6 @@
 //! One breaker for many hosts: a real server, and hosts as state directories.
 
-use crate::server::{Host, Server};
+use crate::server::{Host, Server, signal_to};
 use crate::util::{Sandbox, until, until_file, wait};
 
 const FAIL: [&str; 7] = ["run", "--name", "x", "--", "sh", "-c", "exit 7"];
