@@ -1,5 +1,8 @@
 //! One breaker for many hosts: a real server, and hosts as state directories.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use crate::server::{Host, Server, signal_to};
 use crate::util::{Sandbox, until, until_file, wait};
 
@@ -351,4 +354,35 @@ fn a_crowd_of_hundreds_is_counted_to_the_last() {
     let refused = status["totals"]["refused"].as_u64().expect("a number");
     assert_eq!(refused + own(&hosts[0]) + own(&hosts[1]), 300, "{status}");
     assert!(refused > 0, "{status}");
+}
+
+#[test]
+fn one_look_at_many_connects_once_and_again_after_a_restart() {
+    let (sandbox, mut server) = (Sandbox::new(), Server::start());
+    let host = server.host(&sandbox, "one");
+    for n in 0..20 {
+        host.run(&["run", "--name", &format!("n{n}"), "--", "true"]).code(0);
+    }
+    let connections = |server: &Server| -> u64 {
+        let info = server.cli(&["INFO", "stats"]);
+        let count = info.lines().find_map(|line| line.strip_prefix("total_connections_received:"));
+        count.expect("a count").trim().parse().expect("a number")
+    };
+    let before = connections(&server);
+    assert_eq!(host.run(&["status", "--json"]).stdout().matches("\"phase\"").count(), 20);
+    // One is that of the second question.
+    assert_eq!(connections(&server) - before, 2);
+
+    // A look that is repeated goes on with a server that was started anew, and empty.
+    let mut watch = host.brk();
+    watch.args(["status", "--json", "--watch=100ms"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut watch = watch.spawn().expect("brk");
+    let mut shown = BufReader::new(watch.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+    assert!(shown.any(|line| line.contains("\"closed\"")));
+    server.stop();
+    server.restart();
+    host.run(&["trip", "new", "--for", "1d"]).code(0);
+    assert!(shown.any(|line| line.contains("\"new\"")), "the watch ended");
+    signal_to(watch.id(), "KILL");
+    watch.wait().expect("an end");
 }

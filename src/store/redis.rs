@@ -20,14 +20,16 @@ mod found;
 pub mod lease;
 mod line;
 
+use std::cell::RefCell;
+use std::fmt;
 use std::time::Duration;
 
-use redis::Cmd;
+use redis::{Cmd, Connection};
 
 use super::file::{FileStore, probes};
 use super::journal::{Entry, Record};
 use super::place::{Holder, Occupant};
-use super::{LiveProbe, Machine, Origin, Snapshot, Store, StoreError, Unknown, Updated, journal};
+use super::{LiveProbe, Machine, Origin, Part, Snapshot, Store, StoreError, Unknown, Updated, journal};
 use crate::breaker::event::{Event, EventKind};
 use crate::breaker::time::{Clock, Reading, Timestamp};
 use crate::breaker::{Breaker, Probe};
@@ -50,10 +52,11 @@ const READ: &str = include_str!("redis/read.lua");
 const SWAP: &str = include_str!("redis/swap.lua");
 const COUNT: &str = include_str!("redis/count.lua");
 
-#[derive(Clone, Debug)]
 pub struct RedisStore {
     address: Address,
     machine: Machine,
+    /// What the last look left open: who looks at thousands of breakers connects once.
+    kept: RefCell<Option<Connection>>,
     /// This host's own files, for the places of the probes that run here.
     host: Option<FileStore>,
 }
@@ -77,7 +80,7 @@ enum Writing {
 
 impl RedisStore {
     pub fn new(address: Address, machine: Machine, host: Option<FileStore>) -> RedisStore {
-        RedisStore { address, machine, host }
+        RedisStore { address, machine, kept: RefCell::new(None), host }
     }
 
     pub fn address(&self) -> &Address {
@@ -86,6 +89,23 @@ impl RedisStore {
 
     fn line(&self) -> Result<Line<'_>, StoreError> {
         Line::open(&self.address, self.machine)
+    }
+
+    /// Asks without changing anything, on the line that the last look has left open if it still answers.
+    fn look<T>(&self, question: &dyn Fn(&mut Line) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let kept = self.kept.take().map(|connection| Line::again(&self.address, self.machine, connection));
+        let is_kept = kept.is_some();
+        let mut line = kept.map_or_else(|| self.line(), Ok)?;
+        let mut answer = question(&mut line);
+        if is_kept && line.has_time() && matches!(answer, Err(StoreError::Away { part: Part::Server, .. })) {
+            // The server may have been started anew since.
+            line = self.line()?;
+            answer = question(&mut line);
+        }
+        if !matches!(answer, Err(StoreError::Away { part: Part::Server, .. })) {
+            self.kept.replace(Some(line.into_connection()));
+        }
+        answer
     }
 
     fn found(&self, line: &Line, answer: &Answer) -> Result<Option<Found>, StoreError> {
@@ -164,6 +184,12 @@ impl RedisStore {
     }
 }
 
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisStore").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
 impl Store for RedisStore {
     fn update(
         &self,
@@ -235,10 +261,11 @@ impl Store for RedisStore {
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
-        let mut line = self.line()?;
-        let answer: Answer = line.ask(&read(&key(name)))?;
-        let now = reading(answer.0);
-        Ok(self.found(&line, &answer)?.map(|found| {
+        let (now, found) = self.look(&|line| {
+            let answer: Answer = line.ask(&read(&key(name)))?;
+            Ok((reading(answer.0), self.found(line, &answer)?))
+        })?;
+        Ok(found.map(|found| {
             let clock = found.clock.advanced(now);
             let live = |probe: &Probe| {
                 let here = self.occupant(name, &found, probe).and_then(|here| LiveProbe::new(probe, here));
@@ -254,44 +281,49 @@ impl Store for RedisStore {
     }
 
     fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError> {
-        let mut line = self.line()?;
-        let answer: Answer = line.ask(&read(&key(name)))?;
-        if self.found(&line, &answer)?.is_none() {
-            return Ok(None);
-        }
-        line.goes_on()?;
-        let entries = line.ask(redis::cmd("XRANGE").arg(history_key(name)).arg("-").arg("+"))?;
-        told(&line, entries).map(Some)
+        self.look(&|line| {
+            let answer: Answer = line.ask(&read(&key(name)))?;
+            if self.found(line, &answer)?.is_none() {
+                return Ok(None);
+            }
+            line.goes_on()?;
+            let entries = line.ask(redis::cmd("XRANGE").arg(history_key(name)).arg("-").arg("+"))?;
+            told(line, entries).map(Some)
+        })
     }
 
     fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError> {
-        let mut line = self.line()?;
         let newest =
             redis::cmd("XREVRANGE").arg(history_key(name)).arg("+").arg("-").arg("COUNT").arg(FEW).clone();
-        let entries: Entries = line.ask(&newest)?;
-        let mut entries = told(&line, entries)?;
+        let mut entries = self.look(&|line| {
+            let entries = line.ask(&newest)?;
+            told(line, entries)
+        })?;
         entries.reverse();
         Ok(entries)
     }
 
     fn names(&self) -> Result<Vec<Name>, StoreError> {
-        let mut line = self.line()?;
-        // The key of no breaker, for a name is never empty: only whether the store can be used.
-        line.ask::<Answer>(&read("brk:{}"))?;
-        let mut names = Vec::new();
-        let mut cursor = 0u64;
-        loop {
-            let (next, keys): (u64, Vec<String>) =
-                line.ask(redis::cmd("SCAN").arg(cursor).arg("MATCH").arg("brk:{*}").arg("COUNT").arg(1_000))?;
-            names.extend(
-                keys.iter().filter_map(|key| Name::decoded(key.strip_prefix("brk:{")?.strip_suffix('}')?)),
-            );
-            if next == 0 {
-                break;
+        let mut names = self.look(&|line| {
+            // The key of no breaker, for a name is never empty: only whether the store can be used.
+            line.ask::<Answer>(&read("brk:{}"))?;
+            let mut names = Vec::new();
+            let mut cursor = 0u64;
+            loop {
+                let mut scan = redis::cmd("SCAN");
+                let scan = scan.arg(cursor).arg("MATCH").arg("brk:{*}").arg("COUNT").arg(1_000);
+                let (next, keys): (u64, Vec<String>) = line.ask(scan)?;
+                names.extend(
+                    keys.iter()
+                        .filter_map(|key| Name::decoded(key.strip_prefix("brk:{")?.strip_suffix('}')?)),
+                );
+                if next == 0 {
+                    return Ok(names);
+                }
+                cursor = next;
+                line.goes_on()?;
             }
-            cursor = next;
-            line.goes_on()?;
-        }
+        })?;
         // A scan may give a key twice.
         names.sort();
         names.dedup();

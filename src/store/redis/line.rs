@@ -53,6 +53,21 @@ impl<'a> Line<'a> {
         Ok(Line { address, machine, connection, started, until: started + LIMIT })
     }
 
+    /// A line whose connection was left open by an earlier visit.
+    pub fn again(address: &'a Address, machine: Machine, connection: Connection) -> Line<'a> {
+        let started = (machine.clocks)().up;
+        Line { address, machine, connection, started, until: started + LIMIT }
+    }
+
+    pub fn into_connection(self) -> Connection {
+        self.connection
+    }
+
+    /// Whether the visit may go on.
+    pub fn has_time(&self) -> bool {
+        (self.machine.clocks)().up < self.until
+    }
+
     /// Asks, and waits for the answer as long as the visit may last.
     pub fn ask<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T, StoreError> {
         let left = self.until.saturating_sub((self.machine.clocks)().up);
