@@ -4,6 +4,7 @@ use std::ffi::OsString;
 #[cfg(target_os = "linux")]
 use std::io::Read;
 use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -104,15 +105,11 @@ fn home() -> Option<PathBuf> {
 }
 
 fn random() -> u64 {
-    let mut bytes = [0; 8];
-    let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
-    if filled == Ok(bytes.len()) {
-        u64::from_ne_bytes(bytes)
-    } else {
+    getrandom::u64().unwrap_or_else(|_| {
         // A kernel without the call: the time and our number differ from others' as well.
         let reading = read_clocks();
         reading.wall.rotate_left(32) ^ reading.up ^ (u64::from(std::process::id()) << 48)
-    }
+    })
 }
 
 fn read_clocks() -> Reading {

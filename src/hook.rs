@@ -2,9 +2,8 @@
 //! do, changes nothing of the run.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use crate::breaker::outcome::Ending;
@@ -102,16 +101,16 @@ fn variables(change: &Change) -> [(OsString, OsString); 7] {
 }
 
 /// The event as JSON, in a pipe that holds it whole: nobody has to write while the hook reads.
-fn stdin(change: &Change) -> io::Result<File> {
+fn stdin(change: &Change) -> io::Result<OwnedFd> {
     let json = change
         .updated
         .events
         .iter()
         .rfind(|event| event.kind.is_change())
         .map(|event| history::json(clock(change), event));
-    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    File::from(write).write_all(json.unwrap_or_default().as_bytes())?;
-    Ok(File::from(read))
+    let (read, mut write) = io::pipe()?;
+    write.write_all(json.unwrap_or_default().as_bytes())?;
+    Ok(OwnedFd::from(read))
 }
 
 fn clock<'a>(change: &Change<'a>) -> &'a Clock {

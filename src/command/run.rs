@@ -54,6 +54,7 @@ pub fn run(args: RunArgs, world: &World) -> Result<Exit, Error> {
                 Some(exit) => exit,
                 None => {
                     // Best effort: without it an outer brk takes this for the command's own exit code.
+                    #[cfg(target_os = "linux")]
                     let _ = rustix::thread::set_name(REFUSED_NAME);
                     Exit::Code(plan.refusal.exit)
                 }

@@ -19,7 +19,9 @@ const LONGEST_LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// A lock that is held until this is dropped: nobody else has a descriptor of this open file, so to close it is to
 /// unlock it.
-pub struct Locked(#[expect(dead_code, reason = "held, and not used")] RwLock<File>);
+pub struct Locked {
+    _file: RwLock<File>,
+}
 
 /// Locks, or says that another has kept the lock for too long.
 pub fn acquire(file: File, path: &Path) -> Result<Locked, StoreError> {
@@ -38,5 +40,5 @@ pub fn acquire(file: File, path: &Path) -> Result<Locked, StoreError> {
         waited += pause;
         pause = (pause * 2).min(LONGEST_LOCK_PAUSE);
     }
-    Ok(Locked(lock))
+    Ok(Locked { _file: lock })
 }

@@ -138,6 +138,7 @@ pub struct Dead {
 }
 
 /// Whether this process has children, dead or alive.
+#[cfg(target_os = "linux")]
 pub fn has_children() -> bool {
     let ended = wait(libc::P_ALL, 0, libc::WEXITED | libc::WNOWAIT);
     !ended.is_err_and(|error| error.raw_os_error() == Some(libc::ECHILD))

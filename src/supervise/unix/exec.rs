@@ -6,10 +6,10 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 use std::sync::atomic::Ordering;
 
+use super::Pid;
 use super::birth::{self, Stack};
 use super::given::given;
 use super::signals::{COMMAND, release_signals, set_disposition, set_mask};
-use super::{Pid, process_id};
 use crate::supervise::plan::{Group, Plan};
 
 unsafe extern "C" {
@@ -72,6 +72,7 @@ pub struct Layout<'a> {
     /// None: as it was given.
     environment: Option<Vec<*const c_char>>,
     failure: c_int,
+    #[cfg(target_os = "linux")]
     parent: Pid,
 }
 
@@ -84,7 +85,15 @@ impl<'a> Layout<'a> {
         let mut shell_argv = vec![c"/bin/sh".as_ptr(), ptr::null()];
         shell_argv.extend(&argv[1..]);
         let environment = plan.environment.as_ref().map(|environment| pointers(environment));
-        Layout { plan, argv, shell_argv, environment, failure, parent: process_id() }
+        Layout {
+            plan,
+            argv,
+            shell_argv,
+            environment,
+            failure,
+            #[cfg(target_os = "linux")]
+            parent: super::process_id(),
+        }
     }
 }
 
