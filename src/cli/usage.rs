@@ -92,7 +92,7 @@ fn read_frequent(args: &[OsString]) -> Option<Cli> {
 
 /// A line from its verb on, and the keys that were given in it.
 fn read_line<A: Args>(line: &[OsString]) -> Option<(Line<A>, BTreeSet<String>)> {
-    // Never taken down: that would cost 50,000 instructions, and the process ends soon or waits for long.
+    // Never taken down: that would cost 50,000 instructions more, and the process ends soon or waits for long.
     let mut parser = ManuallyDrop::new(Line::<A>::command());
     let mut matches = ManuallyDrop::new(parser.try_get_matches_from_mut(line).ok()?);
     let given = given(&matches);
