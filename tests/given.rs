@@ -181,7 +181,7 @@ fn with_few_descriptors_the_command_runs_all_the_same() {
         done.code(3).says("Too many open files").says("without a time limit");
         assert_eq!(done.stdout(), ignored, "{limit}");
     }
-    few(5, "-- /no/such").code(127).says("cannot be executed");
+    few(5, "-- ./no/such").code(127).says("cannot be executed");
     few(5, "--on-state-error refuse -- touch launched").code(125);
     assert!(!sandbox.file("launched").exists());
     few(20, "-- true").code(0).quiet();
