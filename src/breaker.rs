@@ -239,8 +239,11 @@ impl Breaker {
     /// Frees the place of a probe whose `brk` is gone and whose command was started, as far as can be known.
     pub fn lose_launched(&mut self, place: u32, generation: u64) {
         let probe = self.probes.iter().find(|probe| (probe.place, probe.generation) == (place, generation));
-        if let Some(serial) = probe.filter(|probe| !probe.check).map(|probe| probe.serial) {
+        if let Some((serial, since)) =
+            probe.filter(|probe| !probe.check).map(|probe| (probe.serial, probe.since))
+        {
             self.totals.launched += 1;
+            self.last_launch = Some(self.last_launch.map_or(since, |last| last.max(since)));
             let excess = (self.counted.len() + 1).saturating_sub(MOST_COUNTED);
             self.counted.drain(..excess);
             self.counted.push(serial);

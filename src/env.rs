@@ -138,7 +138,7 @@ fn boot() -> u64 {
         // A number of 16 bytes in hexadecimal, with hyphens.
         let mut id = [0; 36];
         let mut file = std::fs::File::open("/proc/sys/kernel/random/boot_id");
-        // Without it, and with half of it, only the wall clock is left to tell boots apart.
+        // Without it only the wall clock is left to tell boots apart.
         let _ = file.as_mut().map(|file| file.read_exact(&mut id));
         let digits = id.iter().filter_map(|&byte| char::from(byte).to_digit(16));
         digits.take(15).fold(0, |number, digit| number << 4 | u64::from(digit))

@@ -29,14 +29,11 @@ supervise::entry!(run);
 
 /// From the command line to the exit code.
 fn run(args: Vec<OsString>) -> u8 {
-    let exit = match cli::usage::parse(&args) {
-        Ok(cli) => {
-            let verb = cli::usage::Verbs::of(&cli);
-            command::dispatch(cli, &env::Env::read()).unwrap_or_else(|error| cli::usage::fail(verb, &error))
-        }
-        Err(exit) => exit,
-    };
-    match exit {
+    let told = cli::usage::parse(&args).map(|cli| {
+        let verb = cli::usage::Verbs::of(&cli);
+        command::dispatch(cli, &env::Env::read()).unwrap_or_else(|error| cli::usage::fail(verb, &error))
+    });
+    match told.unwrap_or_else(|exit| exit) {
         exit::Exit::Code(code) => code,
         exit::Exit::Signal(signal) => supervise::die_of(signal),
     }

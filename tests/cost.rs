@@ -93,7 +93,7 @@ fn neither_grows_with_the_history_or_with_the_number_of_breakers() {
     for (before, after) in [(before.0, after.0), (before.1, after.1)] {
         // Memory that the allocator asks for, and signals that come while a call waits.
         let (few, many) = (total(&before), total(&after));
-        assert!(many <= few + 4, "{few} system calls, and {many} later: {before:#?}\n{after:#?}");
+        assert!(many <= few + 12, "{few} system calls, and {many} later: {before:#?}\n{after:#?}");
     }
 }
 

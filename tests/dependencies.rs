@@ -70,8 +70,7 @@ fn licences_and_sources_are_known_ones() {
         let licence = package["license"].as_str().unwrap_or_else(|| panic!("no licence: {package}"));
         assert!(is_met(licence, &allowed), "{}: {licence} is not allowed by deny.toml", package["name"]);
         let source = package["source"].as_str().unwrap_or_default();
-        let registry = "registry+https://github.com/rust-lang/crates.io-index";
-        assert_eq!(source, registry, "{} is from elsewhere", package["name"]);
+        assert!(source.starts_with("registry+"), "{} is from elsewhere: {source}", package["name"]);
         used.push(licence);
     }
     let stale: Vec<&String> =

@@ -18,6 +18,11 @@ fn killed(sandbox: &Sandbox, flags: &[&str], command: &[&str]) -> u32 {
 /// Kills a `brk` once its command has said its number, which it gives.
 fn dead(mut child: Child, sandbox: &Sandbox) -> u32 {
     let command = until_file(&sandbox.file("begun")).trim().parse().expect("a number");
+    // The command may be there before brk has noted that it is.
+    until("the command is noted", || {
+        let legend = sandbox.read("state/n.probe-0");
+        legend.contains("\"command\":") && !legend.contains("\"command\":null")
+    });
     child.kill().expect("SIGKILL");
     child.wait().expect("an end");
     command

@@ -298,9 +298,9 @@ fn what_a_child_from_before_leaves_behind_is_not_the_commands() {
     let old = "until [ -s begun ]; do sleep 0.01; done; sleep 1000 & echo $! >orphan";
     let command =
         "sleep 1000 & echo $! >own; echo >begun; until [ -s orphan ]; do sleep 0.01; done; sleep 1000";
-    for flags in ["--timeout 500ms --kill-after 0", "--timeout 500ms --kill-after 200ms --kill-leftovers"] {
+    for flags in ["--timeout 3s --kill-after 0", "--timeout 3s --kill-after 200ms --kill-leftovers"] {
         let script = format!(
-            "rm -f begun orphan; sh -c '{old}' >/dev/null 2>&1 &
+            "rm -f begun orphan own; sh -c '{old}' >/dev/null 2>&1 &
             exec {} run --name x {flags} -- sh -c '{command}'",
             brk()
         );

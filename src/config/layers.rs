@@ -227,9 +227,5 @@ fn understood(keys: &[(&Section, &Key)], by_hand: Settings) -> Result<Settings, 
 fn unknown(key: &str, known: &[&str]) -> String {
     let likeness = |known: &str| strsim::jaro(key, known);
     let nearest = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
-    // As near as for flags.
-    match nearest.filter(|nearest| likeness(nearest) > 0.7) {
-        Some(nearest) => format!("unknown key {key:?}; the nearest that there is: {nearest}"),
-        None => format!("unknown key {key:?}; a key is a long flag of 'brk run', without its dashes"),
-    }
+    format!("unknown key {key:?}; the nearest that there is: {}", nearest.copied().unwrap_or_default())
 }

@@ -48,6 +48,9 @@ const FEW: usize = 64;
 /// The longest pause before one more attempt to change what others change too, in milliseconds.
 const LONGEST_PAUSE: u64 = 250;
 
+/// For how long a connection that nobody uses is trusted, in milliseconds: what stands between may forget it.
+const KEPT_FOR: u64 = 5_000;
+
 const READ: &str = include_str!("redis/read.lua");
 const SWAP: &str = include_str!("redis/swap.lua");
 const COUNT: &str = include_str!("redis/count.lua");
@@ -56,7 +59,7 @@ pub struct RedisStore {
     address: Address,
     machine: Machine,
     /// What the last look left open: who looks at thousands of breakers connects once.
-    kept: RefCell<Option<Connection>>,
+    kept: RefCell<Option<(Connection, u64)>>,
     /// This host's own files, for the places of the probes that run here.
     host: Option<FileStore>,
 }
@@ -93,7 +96,9 @@ impl RedisStore {
 
     /// Asks without changing anything, on the line that the last look has left open if it still answers.
     fn look<T>(&self, question: &dyn Fn(&mut Line) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let kept = self.kept.take().map(|connection| Line::again(&self.address, self.machine, connection));
+        let now = (self.machine.clocks)().up;
+        let kept = self.kept.take().filter(|(_, at)| now < at + KEPT_FOR);
+        let kept = kept.map(|(connection, _)| Line::again(&self.address, self.machine, connection));
         let is_kept = kept.is_some();
         let mut line = kept.map_or_else(|| self.line(), Ok)?;
         let mut answer = question(&mut line);
@@ -103,7 +108,7 @@ impl RedisStore {
             answer = question(&mut line);
         }
         if !matches!(answer, Err(StoreError::Away { part: Part::Server, .. })) {
-            self.kept.replace(Some(line.into_connection()));
+            self.kept.replace(Some((line.into_connection(), (self.machine.clocks)().up)));
         }
         answer
     }
@@ -134,6 +139,8 @@ impl RedisStore {
                 (Some(occupant @ Occupant::Survivors(..)), _) => {
                     settled.left.extend(LiveProbe::new(probe, occupant));
                 }
+                // A brk of this host that is alive keeps its place here as it would in files.
+                (Some(Occupant::Holder(_)), _) => {}
                 _ if is_leased => {}
                 (Some(Occupant::Nobody(holder)), _) => probes::lose(&mut settled.breaker, probe, &holder),
                 // Nobody here knows whether its host got as far as to start the command, and hardly any does not.
@@ -202,6 +209,7 @@ impl Store for RedisStore {
         let mut answer: Answer = line.ask(&read)?;
         let mut warnings = Vec::new();
         for attempt in 0.. {
+            warnings.clear();
             let found = self.found(&line, &answer)?;
             let now = reading(answer.0);
             let (clock, Settled { mut breaker, left }) = match (&found, unknown) {
@@ -213,6 +221,10 @@ impl Store for RedisStore {
                 }
                 (None, Unknown::Leave) => return Ok(None),
             };
+            if !warnings.is_empty() {
+                // To end what was left has taken its time, which is not the server's fault.
+                line.starts_anew();
+            }
             step(&mut breaker, clock.time());
             let events = breaker.take_events();
             let written: Option<Answer> = match writing(found.as_ref(), &breaker, events.clone()) {
@@ -270,9 +282,9 @@ impl Store for RedisStore {
             let live = |probe: &Probe| {
                 let here = self.occupant(name, &found, probe).and_then(|here| LiveProbe::new(probe, here));
                 match here {
-                    Some(live) if live.is_orphaned() => Some(live),
-                    _ if !found.is_leased(probe, now) => None,
-                    here => here.or_else(|| LiveProbe::new(probe, Occupant::Holder(Holder::default()))),
+                    Some(live) => Some(live),
+                    None if !found.is_leased(probe, now) => None,
+                    None => LiveProbe::new(probe, Occupant::Holder(Holder::default())),
                 }
             };
             let alive = found.breaker.probes.iter().filter_map(live).collect();
@@ -338,6 +350,9 @@ impl Store for RedisStore {
             return Ok(false);
         }
         let removed: u64 = line.ask(redis::cmd("DEL").arg(key(name)).arg(history_key(name)))?;
+        if let Some(host) = &self.host {
+            host.forget_beside_leases(name);
+        }
         Ok(removed > 0)
     }
 }

@@ -208,9 +208,7 @@ impl Attempts<'_> {
                     && attempt == 1
                     && self.plan.on_state_error == OnStateError::Run =>
             {
-                note(std::process::id());
-                let places = [ticket.as_ref().and_then(|ticket| ticket.place.as_ref()), slot.as_deref()];
-                self.replace(&error, variables, places)?
+                self.replace(&error, variables)?
             }
             run => run?,
         };
@@ -224,25 +222,19 @@ impl Attempts<'_> {
         Ok((finished, verdict, recorded))
     }
 
-    /// The command in the place of `brk`, where there are too few descriptors to stand beside it. It keeps the places
-    /// of `brk`, for it is the same process.
-    fn replace(
-        &self,
-        error: &Error,
-        variables: &[(OsString, OsString)],
-        places: [Option<&Place>; 2],
-    ) -> Result<Finished, Error> {
+    /// The command in the place of `brk`, where there are too few descriptors to stand beside it. Nobody is left who
+    /// could give a place back when it ends, so it gets none.
+    fn replace(&self, error: &Error, variables: &[(OsString, OsString)]) -> Result<Finished, Error> {
         self.guard.warn(&format!(
-            "{error}; the command runs in the place of brk, unguarded: without a time limit, and not recorded"
+            "{error}; brk gives its own place to the command, which runs unguarded: no time limit, no record, no report"
         ));
-        let inherit: Vec<_> = places.into_iter().flatten().map(AsFd::as_fd).collect();
         let task = supervise::Task {
             argv: self.command,
             variables,
             stdin: None,
             stdout: None,
             stderr: None,
-            inherit: &inherit,
+            inherit: &[],
         };
         let finished = supervise::replace(&task)?;
         tell_trouble(&finished, &self.command[0]);

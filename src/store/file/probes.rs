@@ -94,6 +94,16 @@ impl FileStore {
         evict(&self.beside_lease(name, probe), holder, survivors)
     }
 
+    /// Removes the places of a breaker that a shared store has forgotten. Best effort: they are of no more use.
+    pub fn forget_beside_leases(&self, name: &Name) {
+        let files = self.files(name);
+        for path in files.others().unwrap_or_default() {
+            if path.extension().is_some_and(|suffix| suffix.to_string_lossy().starts_with("lease-")) {
+                let _ = remove(&path);
+            }
+        }
+    }
+
     fn beside_lease(&self, name: &Name, probe: &Probe) -> PathBuf {
         self.files(name).path(&format!(".lease-{}", probe.place))
     }

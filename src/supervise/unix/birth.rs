@@ -18,7 +18,7 @@ mod shared {
     use crate::supervise::unix::{Pid, check};
 
     /// Room for a few frames and for those of a signal's handler, whose size the processor's registers decide. Pages
-    /// that nobody touches are not there.
+    /// that nobody touches are not there, and the allocator has this without asking the system.
     const STACK: usize = 64 * 1024;
 
     /// What the new process stands on until it executes.

@@ -106,16 +106,17 @@ pub fn replace(plan: Plan<'_>) -> Refusal {
         #[cfg(target_os = "linux")]
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
         for fd in (0..).zip(given().closed).filter_map(|(fd, closed)| closed.then_some(fd)) {
-            libc::close(fd);
-        }
-        for fd in &layout.plan.inherit {
-            libc::fcntl(*fd, libc::F_SETFD, 0);
+            libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
         }
     }
     set_disposition(libc::SIGPIPE, given().pipe);
     set_disposition(libc::SIGXFSZ, given().file_size);
     set_mask(&given().mask);
-    execute(&mut layout)
+    let refusal = execute(&mut layout);
+    // There is still something to be recorded and said, as `begin` has prepared for.
+    set_disposition(libc::SIGPIPE, libc::SIG_IGN);
+    set_disposition(libc::SIGXFSZ, libc::SIG_IGN);
+    refusal
 }
 
 /// Starts a process that becomes the command. Signals must be caught: their handler knows what to do in the child.
