@@ -126,6 +126,11 @@ fn a_newer_version_is_refused_and_never_overwritten() {
         sandbox.run(words).code(1).says("version 2");
     }
     sandbox.run(&["check", "n"]).code(0).says("version 2");
+    sandbox.run(&["history", "n"]).code(1).says("version 2");
+    sandbox.write("state/later.journal", "{\"v\":2,\"what\":\"a later brk knows\"}\n");
+    sandbox.run(&["history", "later"]).code(1).says("version 2");
+    sandbox.write("state/bad.journal", "nothing that was ever written by brk\n");
+    sandbox.run(&["history", "bad"]).code(1).says("no record of");
     assert!(!sandbox.file("launched").exists());
     assert_eq!(fs::read(&path).expect("a journal"), journal);
 }
