@@ -64,6 +64,8 @@ pub fn run(args: RunArgs, world: &World) -> Result<Exit, Error> {
             if let Some(capture) = capture
                 && is_shown(&plan, &ran)
             {
+                // The command is gone and the run recorded: who waits for a reader may be ended by a signal.
+                supervise::release_signals();
                 show(capture, &plan, &ran, &args.name);
             }
             let failed = ran.verdict.outcome() == Outcome::Failure;
@@ -77,6 +79,7 @@ pub fn run(args: RunArgs, world: &World) -> Result<Exit, Error> {
         Outcomes::Stopped(exit) => exit,
     };
     if let Some(path) = &plan.report {
+        supervise::release_signals();
         report.write(path);
     }
     Ok(exit)

@@ -1,9 +1,11 @@
 //! Output that is held back.
 
+use std::process::Stdio;
+
 use rustix::process::Signal;
 
 use super::{run, signal};
-use crate::util::{Sandbox, finish, until_file};
+use crate::util::{Sandbox, finish, until, until_file};
 
 #[test]
 fn output_on_failure_shows_both_streams_in_their_order_and_only_then() {
@@ -90,4 +92,37 @@ fn output_that_cannot_be_shown_is_a_warning() {
     command.args(["run", "--name", "o", "--output", "on-failure", "--", "sh", "-c", "echo lost; exit 3"]);
     command.stdout(std::fs::File::options().write(true).open("/dev/full").expect("a device"));
     finish(command).code(3).says("warning: cannot show the command's output");
+}
+
+#[test]
+fn who_waits_for_a_reader_after_the_commands_end_may_be_ended_by_a_signal() {
+    // Nobody opens the report's pipe for reading; nobody reads what does not fit into the other.
+    for (open, flags, to) in [("", "--report pipe", ""), ("exec 8<>pipe;", "--output on-failure", ">&8")] {
+        let sandbox = Sandbox::new();
+        sandbox.shell("mkfifo pipe").code(0);
+        let brk = crate::util::brk();
+        let command = "head -c 200000 /dev/zero; exit 3";
+        let script = format!("{open} exec {brk} run --name x {flags} -- sh -c '{command}' {to}");
+        let mut shell = sandbox.command("sh");
+        shell.args(["-c", &script]).stdout(Stdio::null());
+        let mut child = Killed(shell.spawn().expect("a shell"));
+        until("the run is recorded", || {
+            let done = sandbox.run(&["status", "x", "--json"]);
+            done.stdout().contains("\"failure\": 1")
+        });
+        signal(child.0.id(), Signal::TERM);
+        until("it has ended", || child.0.try_wait().expect("a child").is_some());
+        let status = child.0.wait().expect("an end");
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(15), "{flags}: {status}");
+    }
+}
+
+/// A child that does not outlive a failed test.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
