@@ -328,3 +328,12 @@ fn a_value_over_several_lines_is_shown_on_one() {
     let listing = with(&sandbox, config, &["config", "x"]).stdout();
     with(&sandbox, &format!("[defaults]\n{listing}"), &["config", "--check"]).code(0).quiet();
 }
+
+#[test]
+fn what_is_no_utf8_is_told_with_its_line() {
+    let sandbox = Sandbox::new();
+    sandbox.write("c.toml", b"[defaults]\nprobe = \"\xff\"\n");
+    let told = "c.toml:2: not UTF-8";
+    sandbox.run(&["run", "--config", "c.toml", "--name", "x", "--", "true"]).code(125).says(told);
+    sandbox.run(&["config", "--config", "c.toml"]).code(2).says(told);
+}

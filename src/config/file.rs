@@ -64,8 +64,8 @@ pub enum Kind {
 
 /// A file that need not be there.
 pub fn read_if_there(path: &Path) -> Result<Vec<Section>, Error> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => parse(path, &text),
+    match std::fs::read(path) {
+        Ok(bytes) => parse(path, text(path, &bytes)?),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(Vec::new())
         }
@@ -75,8 +75,15 @@ pub fn read_if_there(path: &Path) -> Result<Vec<Section>, Error> {
 
 /// A file that was named by hand.
 pub fn read(path: &Path) -> Result<Vec<Section>, Error> {
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-    parse(path, &text)
+    let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+    parse(path, text(path, &bytes)?)
+}
+
+fn text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, Error> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
+        Error::Usage(format!("{}:{line}: not UTF-8, as a configuration must be", path.display()))
+    })
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Error {
