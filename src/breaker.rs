@@ -236,31 +236,41 @@ impl Breaker {
         }
     }
 
-    /// Frees the place of a probe whose `brk` is gone and whose command was started, as far as can be known.
-    pub fn lose_launched(&mut self, place: u32, generation: u64) {
-        let probe = self.probes.iter().find(|probe| (probe.place, probe.generation) == (place, generation));
-        if let Some((serial, since)) =
-            probe.filter(|probe| !probe.check).map(|probe| (probe.serial, probe.since))
-        {
-            self.totals.launched += 1;
-            self.last_launch = Some(self.last_launch.map_or(since, |last| last.max(since)));
-            let excess = (self.counted.len() + 1).saturating_sub(MOST_COUNTED);
-            self.counted.drain(..excess);
-            self.counted.push(serial);
-        }
-        self.lose(place, generation);
-    }
-
     /// Frees the place of a probe whose `brk` is gone. That says nothing about the dependency.
     pub fn lose(&mut self, place: u32, generation: u64) {
-        let Some(index) =
-            self.probes.iter().position(|probe| (probe.place, probe.generation) == (place, generation))
-        else {
-            return;
-        };
-        let probe = self.probes.remove(index);
+        if let Some(probe) = self.free(place, generation) {
+            self.note_lost(&probe);
+        }
+    }
+
+    /// The same where its command was started, as far as can be known.
+    pub fn lose_launched(&mut self, place: u32, generation: u64) {
+        if let Some(probe) = self.free(place, generation) {
+            self.lose_freed(&probe);
+        }
+    }
+
+    /// The same where an operator has freed the place already: of a run whose `brk` is gone nobody hears as late.
+    pub fn lose_freed(&mut self, probe: &Probe) {
+        if !probe.check {
+            self.totals.launched += 1;
+            self.last_launch = Some(self.last_launch.map_or(probe.since, |last| last.max(probe.since)));
+            let excess = (self.counted.len() + 1).saturating_sub(MOST_COUNTED);
+            self.counted.drain(..excess);
+            self.counted.push(probe.serial);
+        }
+        self.note_lost(probe);
+    }
+
+    fn free(&mut self, place: u32, generation: u64) -> Option<Probe> {
+        let is_it = |probe: &Probe| (probe.place, probe.generation) == (place, generation);
+        self.probes.iter().position(is_it).map(|index| self.probes.remove(index))
+    }
+
+    fn note_lost(&mut self, probe: &Probe) {
         self.totals.lost += 1;
-        self.events.push(Event { generation, kind: EventKind::Lost { since: probe.since, pid: probe.pid } });
+        let kind = EventKind::Lost { since: probe.since, pid: probe.pid };
+        self.events.push(Event { generation: probe.generation, kind });
     }
 
     pub fn counts(&self, now: Timestamp) -> Counts {

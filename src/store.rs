@@ -183,6 +183,13 @@ pub trait Store {
     fn forget(&self, name: &Name) -> Result<bool, StoreError>;
 }
 
+/// Counts what is left of killed probes as lost where a step has freed their places.
+fn lose_freed(breaker: &mut Breaker, left: &[LiveProbe]) {
+    for live in left.iter().filter(|live| !breaker.probes.contains(&live.probe)).collect::<Vec<_>>() {
+        breaker.lose_freed(&live.probe);
+    }
+}
+
 impl LiveProbe {
     /// A probe by who is in its place; `None` where nobody is.
     pub fn new(probe: &Probe, occupant: Occupant) -> Option<LiveProbe> {

@@ -68,3 +68,15 @@ fn everyone_says_that_only_survivors_are_left() {
     explained.prints(&left).prints("probing now is what is left of the killed brk").lacks("is probing.");
     signal_to(command, "KILL");
 }
+
+#[test]
+fn what_is_left_of_a_probe_is_lost_by_a_reset() {
+    let sandbox = Sandbox::new();
+    let command = killed(&sandbox, &[], &["sh", "-c", STUBBORN]);
+    sandbox.run(&["reset", "n"]).code(0);
+    sandbox.run(&["run", "--name", "n", "--", "true"]).code(0).quiet();
+    signal_to(command, "KILL");
+    let totals = sandbox.status("n")["totals"].clone();
+    assert_eq!((&totals["launched"], &totals["lost"]), (&2.into(), &1.into()), "{totals}");
+    assert_eq!(sandbox.events("n"), ["tripped", "half-open", "reset", "lost", "success"]);
+}

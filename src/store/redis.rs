@@ -226,6 +226,7 @@ impl Store for RedisStore {
                 line.starts_anew();
             }
             step(&mut breaker, clock.time());
+            super::lose_freed(&mut breaker, &left);
             let events = breaker.take_events();
             let written: Option<Answer> = match writing(found.as_ref(), &breaker, events.clone()) {
                 Writing::Nothing => None,
