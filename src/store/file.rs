@@ -241,7 +241,16 @@ impl Store for FileStore {
         let Some(file) = existing(open(&path, OFlags::RDONLY))? else {
             return Ok(None);
         };
-        let records = journal::records(&file).map_err(|source| StoreError::io("read", &path, source))?;
+        let failed = |source| StoreError::io("read", &path, source);
+        let records = journal::records(&file).map_err(failed)?;
+        if records.is_empty() {
+            // Is nothing there, or nothing that can be read?
+            match journal::tail(&file).map_err(failed)? {
+                Tail::Newer(version) => return Err(StoreError::Newer { path, version }),
+                Tail::Damaged => return Err(StoreError::Damaged { path }),
+                Tail::Empty | Tail::Found(_) => {}
+            }
+        }
         Ok((!records.is_empty()).then(|| records.into_iter().map(Entry::from).collect()))
     }
 
