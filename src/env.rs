@@ -12,7 +12,7 @@ use directories::BaseDirs;
 
 use crate::breaker::time::Reading;
 use crate::store::Machine;
-use crate::supervise::quiet_thread;
+use crate::supervise::spawn_with_signals_blocked;
 
 /// What a command needs of the world around it.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub struct NotText;
 impl Env {
     pub fn read() -> Env {
         Env {
-            machine: Machine { clocks: read_clocks, random, thread: quiet_thread },
+            machine: Machine { clocks: read_clocks, random, thread: spawn_with_signals_blocked },
             state_dir: variable("BRK_STATE_DIR").map(PathBuf::from),
             config: variable("BRK_CONFIG").map(PathBuf::from),
             store: variable("BRK_STORE"),

@@ -23,7 +23,7 @@ use crate::breaker::{Breaker, Probe};
 use crate::name::Name;
 
 use journal::Entry;
-use place::{Holder, Occupant, Place};
+use place::{OccupancyLock, Occupant, OwnerRecord};
 
 pub use any::AnyStore;
 #[cfg(feature = "redis")]
@@ -77,7 +77,7 @@ pub struct Updated {
     /// What happened, oldest first.
     pub events: Vec<Event>,
     /// The place of the probe that the update began, held until it is dropped.
-    pub place: Option<Place>,
+    pub place: Option<OccupancyLock>,
     /// The same on a shared store, kept up until it is dropped.
     pub lease: Option<Lease>,
     /// The probes that keep their places although their `brk` is dead.
@@ -115,7 +115,7 @@ pub enum Part {
 /// One of the places for runs at once that is taken.
 #[derive(Clone, Debug)]
 pub struct Slot {
-    pub holder: Holder,
+    pub holder: OwnerRecord,
     /// When it was taken, by the wall clock in milliseconds since 1970.
     pub since: Option<u64>,
 }

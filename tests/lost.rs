@@ -20,8 +20,8 @@ fn dead(mut child: Child, sandbox: &Sandbox) -> u32 {
     let command = until_file(&sandbox.file("begun")).trim().parse().expect("a number");
     // The command may be there before brk has noted that it is.
     until("the command is noted", || {
-        let legend = sandbox.read("state/n.probe-0");
-        legend.contains("\"command\":") && !legend.contains("\"command\":null")
+        let owner = sandbox.read("state/n.probe-0");
+        owner.contains("\"command\":") && !owner.contains("\"command\":null")
     });
     child.kill().expect("SIGKILL");
     child.wait().expect("an end");

@@ -22,7 +22,7 @@ use rustix::io::Errno;
 
 use super::journal::{self, Entry, Newest, Record, Tail};
 use super::lock::{self, Locked};
-use super::place::{self, Place};
+use super::place::{self, OccupancyLock};
 use super::{Machine, Origin, Slot, Snapshot, Store, StoreError, Unknown, Updated};
 use crate::breaker::Breaker;
 use crate::breaker::time::{Clock, Timestamp};
@@ -62,7 +62,7 @@ impl FileStore {
     }
 
     /// Takes one of `count` places for runs at once; `None`: all are taken.
-    pub fn take_slot(&self, name: &Name, count: u32) -> Result<Option<Place>, StoreError> {
+    pub fn take_slot(&self, name: &Name, count: u32) -> Result<Option<OccupancyLock>, StoreError> {
         self.make_dir()?;
         let files = self.files(name);
         let first = files.path(".slot-0");
@@ -78,7 +78,7 @@ impl FileStore {
         .map_err(|source| StoreError::io("lock", &first, source))
     }
 
-    /// The places for runs at once that are taken, by their legends: to test a lock would keep a run out meanwhile.
+    /// The places for runs at once that are taken, by their owner records: to test a lock would keep a run out meanwhile.
     pub fn slots(&self, name: &Name) -> Vec<Slot> {
         let files = self.files(name);
         place::slots(|number| open(&files.path(&format!(".slot-{number}")), OFlags::RDONLY).ok())

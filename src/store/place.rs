@@ -26,14 +26,14 @@ const HIGH_FD: i32 = 200;
 
 /// A place that this process holds until it is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct OccupancyLock {
     file: File,
-    holder: Holder,
+    holder: OwnerRecord,
 }
 
-/// Who holds a place, for those who look at it. The lock is the truth; this is its legend.
+/// Who holds a place, for those who look at it. The lock is the truth; this is its owner record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
+pub struct OwnerRecord {
     pub pid: u32,
     pub started: Option<u64>,
     pub command: Option<u32>,
@@ -46,31 +46,31 @@ pub struct Holder {
 /// What can be seen of a place from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Occupant {
-    /// With the legend that a killed `brk` has left; that of another has nobody in it.
-    Nobody(Holder),
+    /// With the owner record that a killed `brk` has left; that of another has nobody in it.
+    Nobody(OwnerRecord),
     /// The `brk` that took it is alive.
-    Holder(Holder),
+    Holder(OwnerRecord),
     /// The `brk` that took it is dead or lives in another namespace, and these processes hold the place, as far as we
     /// may look.
-    Survivors(Holder, Vec<u32>),
+    Survivors(OwnerRecord, Vec<u32>),
 }
 
-impl Place {
+impl OccupancyLock {
     /// Locks an open file as a place, without waiting. `None`: another holds it.
-    pub fn take(file: File, probe: Option<(u64, u64)>) -> io::Result<Option<Place>> {
+    pub fn take(file: File, probe: Option<(u64, u64)>) -> io::Result<Option<OccupancyLock>> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        // A legend is left where `brk` was killed.
-        if !Holder::read(&file).left_in_group().is_empty() {
+        // An owner record is left where `brk` was killed.
+        if !OwnerRecord::read(&file).left_in_group().is_empty() {
             return Ok(None);
         }
         let pid = std::process::id();
-        let holder = Holder { pid, started: procfs::start_time(pid), probe, ..Holder::default() };
-        let place = Place { file, holder };
-        place.write_legend()?;
+        let holder = OwnerRecord { pid, started: procfs::start_time(pid), probe, ..OwnerRecord::default() };
+        let place = OccupancyLock { file, holder };
+        place.write_owner_record()?;
         Ok(Some(place))
     }
 
@@ -78,10 +78,10 @@ impl Place {
     pub fn note_command(&mut self, pid: u32) {
         self.holder.command = Some(pid);
         self.holder.command_started = procfs::start_time(pid);
-        let _ = self.write_legend();
+        let _ = self.write_owner_record();
     }
 
-    fn write_legend(&self) -> io::Result<()> {
+    fn write_owner_record(&self) -> io::Result<()> {
         let mut text = serde_json::to_vec(&self.holder)?;
         text.push(b'\n');
         self.file.write_all_at(&text, 0)?;
@@ -90,27 +90,27 @@ impl Place {
 }
 
 /// A descriptor of the same description, out of the way: what a command is given.
-pub fn duplicate(place: &Place) -> io::Result<OwnedFd> {
+pub fn duplicate(place: &OccupancyLock) -> io::Result<OwnedFd> {
     // Under a low limit on open files any number has to do.
     fcntl_dupfd_cloexec(place, HIGH_FD).or_else(|_| fcntl_dupfd_cloexec(place, 0)).map_err(Into::into)
 }
 
-impl AsFd for Place {
+impl AsFd for OccupancyLock {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 }
 
-impl Drop for Place {
+impl Drop for OccupancyLock {
     fn drop(&mut self) {
-        // Those who only read the legend shall not take it for a holder's.
+        // Those who only read the owner record shall not take it for a holder's.
         let _ = self.file.set_len(0);
         // Closing is not enough: the command's background children share the description.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
-impl Holder {
+impl OwnerRecord {
     /// What is left of the command of a killed `brk` where it has closed what it inherited, and stayed in its group.
     fn left_in_group(&self) -> Vec<u32> {
         match (self.command, self.command_started) {
@@ -129,7 +129,7 @@ impl Holder {
         self.is_alive() || command.is_some_and(|(pid, started)| procfs::is_alive(pid, started))
     }
 
-    fn read(file: &File) -> Holder {
+    fn read(file: &File) -> OwnerRecord {
         let mut bytes = [0; 512];
         let len = file.read_at(&mut bytes, 0).unwrap_or(0);
         serde_json::from_slice(&bytes[..len]).unwrap_or_default()
@@ -143,7 +143,7 @@ pub fn look(file: &File, path: &Path) -> io::Result<Occupant> {
         match flock(file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => {
                 flock(file, FlockOperation::Unlock)?;
-                let holder = Holder::read(file);
+                let holder = OwnerRecord::read(file);
                 let left = holder.left_in_group();
                 return Ok(if left.is_empty() {
                     Occupant::Nobody(holder)
@@ -154,7 +154,7 @@ pub fn look(file: &File, path: &Path) -> io::Result<Occupant> {
             Err(Errno::WOULDBLOCK) => {}
             Err(error) => return Err(error.into()),
         }
-        let holder = Holder::read(file);
+        let holder = OwnerRecord::read(file);
         if holder.is_alive() {
             return Ok(Occupant::Holder(holder));
         }
@@ -166,21 +166,21 @@ pub fn look(file: &File, path: &Path) -> io::Result<Occupant> {
     unreachable!("the loop ends by returning")
 }
 
-/// The places for runs at once that somebody alive is in, by their legends. `open` fails for one that was never made;
+/// The places for runs at once that somebody alive is in, by their owner records. `open` fails for one that was never made;
 /// they are taken from the first on, so none comes after it.
 pub fn slots(open: impl Fn(u32) -> Option<File>) -> Vec<Slot> {
     let slot = |file: &File| {
         let modified = file.metadata().and_then(|metadata| metadata.modified()).ok();
         let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         let since = since.and_then(|since| u64::try_from(since.as_millis()).ok());
-        Slot { holder: Holder::read(file), since }
+        Slot { holder: OwnerRecord::read(file), since }
     };
     let made = (0..).map_while(|number| Some(slot(&open(number)?)));
     made.filter(|slot| slot.holder.is_anybody_alive()).collect()
 }
 
 /// Ends what is left of a dead probe, and waits for it for a moment.
-pub fn evict(path: &Path, holder: &Holder, survivors: &[u32]) {
+pub fn evict(path: &Path, holder: &OwnerRecord, survivors: &[u32]) {
     let command =
         holder.command.filter(|&pid| holder.command_started.is_some_and(|at| procfs::is_alive(pid, at)));
     let mut targets = survivors.to_vec();
@@ -193,10 +193,13 @@ pub fn evict(path: &Path, holder: &Holder, survivors: &[u32]) {
 }
 
 /// Takes one of `count` places for runs at once; `None`: all are taken.
-pub fn take_slot(count: u32, open: impl Fn(u32) -> io::Result<(File, PathBuf)>) -> io::Result<Option<Place>> {
+pub fn take_slot(
+    count: u32,
+    open: impl Fn(u32) -> io::Result<(File, PathBuf)>,
+) -> io::Result<Option<OccupancyLock>> {
     for number in 0..count {
         let (file, path) = open(number)?;
-        let Some(place) = Place::take(file, None)? else {
+        let Some(place) = OccupancyLock::take(file, None)? else {
             continue;
         };
         // Forgetting a breaker removes its files: a lock on one that has lost its name keeps nobody out.

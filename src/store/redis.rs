@@ -28,7 +28,7 @@ use redis::{Cmd, Connection};
 
 use super::file::{FileStore, probes};
 use super::journal::{Entry, Record};
-use super::place::{Holder, Occupant};
+use super::place::{Occupant, OwnerRecord};
 use super::{LiveProbe, Machine, Origin, Part, Snapshot, Store, StoreError, Unknown, Updated, journal};
 use crate::breaker::event::{Event, EventKind};
 use crate::breaker::time::{Clock, Reading, Timestamp};
@@ -285,7 +285,7 @@ impl Store for RedisStore {
                 match here {
                     Some(live) => Some(live),
                     None if !found.is_leased(probe, now) => None,
-                    None => LiveProbe::new(probe, Occupant::Holder(Holder::default())),
+                    None => LiveProbe::new(probe, Occupant::Holder(OwnerRecord::default())),
                 }
             };
             let alive = found.breaker.probes.iter().filter_map(live).collect();

@@ -1,15 +1,29 @@
-//! What is to be executed, worked out before the fork: the paths that a name may stand for, arguments, environment
-//! and descriptors, all as the system call wants them.
+//! What is to be executed, worked out before the fork: the paths that a name may mean, arguments, environment and
+//! descriptors, all in the form that the system call takes.
+//!
+//! Not here: the new process itself (`unix`).
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
-use super::{Task, unix};
-
 /// Where the C library looks when there is no PATH.
 const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin";
+
+/// What to start.
+pub struct Task<'a> {
+    /// Never empty. The first word is looked up in PATH, as a shell does.
+    pub argv: &'a [OsString],
+    /// Added to, or replaced in, the command's environment. None: the environment is passed on byte for byte.
+    pub variables: &'a [(OsString, OsString)],
+    /// None: as `brk` inherited it, even if it is closed.
+    pub stdin: Option<BorrowedFd<'a>>,
+    pub stdout: Option<BorrowedFd<'a>>,
+    pub stderr: Option<BorrowedFd<'a>>,
+    /// What the command's processes hold open, under the same numbers.
+    pub inherit: &'a [BorrowedFd<'a>],
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
@@ -24,10 +38,10 @@ pub struct Plan<'a> {
     pub candidates: Vec<CString>,
     /// Not empty.
     pub argv: Vec<CString>,
-    /// None: as it was given.
+    /// None: as it was inherited.
     pub environment: Option<Vec<CString>>,
     pub group: Group,
-    /// For descriptors 0 to 2. None: as it was given.
+    /// For descriptors 0 to 2. None: as it was inherited.
     pub redirections: [Option<Source<'a>>; 3],
     pub inherit: Vec<RawFd>,
 }
@@ -57,14 +71,19 @@ impl AsFd for Source<'_> {
 }
 
 impl<'a> Plan<'a> {
-    pub fn new(task: &Task<'a>, group: Group) -> io::Result<Plan<'a>> {
+    /// `inherited` is the environment of `brk`.
+    pub fn new(
+        task: &Task<'a>,
+        group: Group,
+        inherited: impl Iterator<Item = &'static CStr> + Clone,
+    ) -> io::Result<Plan<'a>> {
         let argv = task.argv.iter().map(|word| text(word)).collect::<io::Result<Vec<_>>>()?;
-        let path = unix::environment().find_map(|entry| entry.to_bytes().strip_prefix(b"PATH="));
+        let path = inherited.clone().find_map(|entry| entry.to_bytes().strip_prefix(b"PATH="));
         let source = |fd: Option<BorrowedFd<'a>>| fd.map(Source::new).transpose();
         Ok(Plan {
             candidates: candidates(task.argv[0].as_bytes(), path.unwrap_or(DEFAULT_PATH))?,
             argv,
-            environment: environment(task.variables)?,
+            environment: environment(task.variables, inherited)?,
             group,
             redirections: [source(task.stdin)?, source(task.stdout)?, source(task.stderr)?],
             inherit: task.inherit.iter().map(AsRawFd::as_raw_fd).collect(),
@@ -88,8 +107,11 @@ fn candidates(name: &[u8], path: &[u8]) -> io::Result<Vec<CString>> {
     path.split(|byte| *byte == b':').map(file).collect()
 }
 
-/// The given environment with these variables at its end, and nothing else of their names.
-fn environment(variables: &[(OsString, OsString)]) -> io::Result<Option<Vec<CString>>> {
+/// The inherited environment with these variables at its end, and nothing else of their names.
+fn environment(
+    variables: &[(OsString, OsString)],
+    inherited: impl Iterator<Item = &'static CStr>,
+) -> io::Result<Option<Vec<CString>>> {
     if variables.is_empty() {
         return Ok(None);
     }
@@ -98,7 +120,7 @@ fn environment(variables: &[(OsString, OsString)]) -> io::Result<Option<Vec<CStr
         entry.len() > name.len() && variables.iter().any(|(replaced, _)| replaced.as_bytes() == name)
     };
     let mut list: Vec<CString> =
-        unix::environment().filter(|entry| !is_replaced(entry.to_bytes())).map(Into::into).collect();
+        inherited.filter(|entry| !is_replaced(entry.to_bytes())).map(Into::into).collect();
     for (name, value) in variables {
         list.push(CString::new([name.as_bytes(), b"=", value.as_bytes()].concat())?);
     }

@@ -1,12 +1,15 @@
-//! Who belongs to the command: it, what it started, and what that started, however far it has gone from its group
-//! and its session.
+//! Which processes belong to the command: the command, what it started, and what that started, however far it has gone
+//! from its group and its session.
 //!
-//! Linux: `brk` adopts orphans, so that all of them stay below it, and the table of processes says who is whose. What
-//! was below this process before the command started is not the command's, and what that has started is not either. Of
-//! an orphan whose parent was never seen the table does not say whose it was. It is taken for another's where it is in
-//! a group that was there before the command, and the command is not: nobody gets there but by birth, or on purpose.
-//! Elsewhere: children of children, as long
-//! as they have their parents, and the command's group.
+//! Linux: `brk` adopts orphans, so that all of them stay below it, and the table of processes says which is whose child.
+//! A process that was below this one before the command started does not belong to the command, and neither does what
+//! that process has started. If an orphan's parent was never seen, the table does not say whose it was. It counts as
+//! foreign if it is in a group that existed before the command, and the command is not in that group: a process is in a
+//! group because it was born there, or on purpose.
+//!
+//! Other systems: children of children, as long as they have their parents, and the command's group.
+//!
+//! Not here: when to signal them, and with what (`escalate`).
 
 #[cfg(target_os = "linux")]
 pub use linux::{Tree, is_stopped, name};
@@ -271,11 +274,12 @@ mod other {
         }
     }
 
-    /// Whether a process is stopped at this moment: not known here, and a CONT too many does no harm.
+    /// The name of a process: not known here.
     pub fn name(_pid: Pid) -> Option<String> {
         None
     }
 
+    /// Whether a process is stopped at this moment: not known here, and one CONT too many does no harm.
     pub fn is_stopped(_: Pid) -> bool {
         true
     }

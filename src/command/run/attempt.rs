@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::exit;
 use crate::output::{Capture, say};
 use crate::render::words;
-use crate::store::place::Place;
+use crate::store::place::OccupancyLock;
 use crate::supervise::{self, Finished, Limits};
 
 pub struct Attempts<'a> {
@@ -102,7 +102,7 @@ impl Attempts<'_> {
 
     /// Takes a place among the runs of this name, if their number is bounded, and asks the breaker; waits where that
     /// is wanted.
-    fn enter(&self, report: &mut Report) -> Result<(Entry, Option<Place>), Error> {
+    fn enter(&self, report: &mut Report) -> Result<(Entry, Option<OccupancyLock>), Error> {
         let clock = || Millis((self.world.env.machine.clocks)().up);
         let start = clock();
         loop {
@@ -138,7 +138,7 @@ impl Attempts<'_> {
     fn checked(
         &self,
         entry: Entry,
-        slot: Option<&Place>,
+        slot: Option<&OccupancyLock>,
         mode: Mode,
         report: &mut Report,
     ) -> Result<Entry, Error> {
@@ -182,7 +182,7 @@ impl Attempts<'_> {
     fn launch(
         &self,
         mut ticket: Option<Ticket>,
-        mut slot: Option<&mut Place>,
+        mut slot: Option<&mut OccupancyLock>,
         attempt: u32,
         report: &mut Report,
     ) -> Result<(Finished, Verdict, Option<Recorded>), Error> {
@@ -293,8 +293,8 @@ fn tell_trouble(finished: &Finished, word: &OsString) {
 }
 
 /// Descriptors of these places for the command, so that the places themselves stay free to be written to.
-fn inherited(places: [Option<&Place>; 2]) -> Result<Vec<OwnedFd>, Error> {
-    let clone = |place: &Place| crate::store::place::duplicate(place);
+fn inherited(places: [Option<&OccupancyLock>; 2]) -> Result<Vec<OwnedFd>, Error> {
+    let clone = |place: &OccupancyLock| crate::store::place::duplicate(place);
     let cloned: Result<Vec<_>, _> = places.into_iter().flatten().map(clone).collect();
     cloned.map_err(|source| Error::System { doing: "hand a lock on to the command".to_owned(), source })
 }

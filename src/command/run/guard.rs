@@ -18,7 +18,7 @@ use crate::hook;
 use crate::name::Name;
 use crate::output::say;
 use crate::render::{wall_time, words};
-use crate::store::place::Place;
+use crate::store::place::OccupancyLock;
 use crate::store::{AnyStore, Lease, LiveProbe, Origin, Store, StoreError, Unknown, Updated};
 use crate::supervise::Finished;
 
@@ -44,7 +44,7 @@ pub enum Entry {
 /// A permit, and the place that goes with it.
 pub struct Ticket {
     pub permit: Permit,
-    pub place: Option<Place>,
+    pub place: Option<OccupancyLock>,
     /// The same on a shared store.
     lease: Option<Lease>,
     /// Who admitted it, and hears how it ended.
@@ -72,7 +72,7 @@ pub struct Recorded {
 /// A place among the runs of one name.
 pub enum Slot {
     /// Taken now, or not needed.
-    Free(Option<Place>),
+    Free(Option<OccupancyLock>),
     Busy,
 }
 

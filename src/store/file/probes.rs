@@ -15,7 +15,7 @@ use crate::breaker::time::Timestamp;
 use crate::breaker::{Breaker, Probe};
 #[cfg(feature = "redis")]
 use crate::name::Name;
-use crate::store::place::{self, Holder, Occupant, Place};
+use crate::store::place::{self, OccupancyLock, Occupant, OwnerRecord};
 use crate::store::{LiveProbe, StoreError};
 
 impl Files<'_> {
@@ -27,7 +27,7 @@ impl Files<'_> {
     pub fn alive(&self, breaker: &Breaker) -> Vec<LiveProbe> {
         let live = |probe: &Probe| {
             // What cannot be looked at is taken for alive, as an update would.
-            let unseen = Occupant::Holder(Holder::default());
+            let unseen = Occupant::Holder(OwnerRecord::default());
             LiveProbe::new(probe, occupant(&self.probe(probe)).unwrap_or(unseen))
         };
         breaker.probes.iter().filter_map(live).collect()
@@ -53,7 +53,7 @@ impl Files<'_> {
     }
 
     /// Takes the place of the probe that a step began, if it began one.
-    pub fn claim(&self, before: &[Probe], breaker: &Breaker) -> Result<Option<Place>, StoreError> {
+    pub fn claim(&self, before: &[Probe], breaker: &Breaker) -> Result<Option<OccupancyLock>, StoreError> {
         match breaker.probes.iter().find(|probe| !before.contains(probe)) {
             Some(probe) => claim(self.probe(probe), breaker, probe).map(Some),
             None => Ok(None),
@@ -70,7 +70,7 @@ impl FileStore {
         name: &Name,
         breaker: &Breaker,
         probe: &Probe,
-    ) -> Result<Place, StoreError> {
+    ) -> Result<OccupancyLock, StoreError> {
         self.make_dir()?;
         claim(self.beside_lease(name, probe), breaker, probe)
     }
@@ -88,7 +88,7 @@ impl FileStore {
         &self,
         name: &Name,
         probe: &Probe,
-        holder: &Holder,
+        holder: &OwnerRecord,
         survivors: &[u32],
     ) -> Option<String> {
         evict(&self.beside_lease(name, probe), holder, survivors)
@@ -109,15 +109,15 @@ impl FileStore {
     }
 }
 
-fn claim(path: PathBuf, breaker: &Breaker, probe: &Probe) -> Result<Place, StoreError> {
+fn claim(path: PathBuf, breaker: &Breaker, probe: &Probe) -> Result<OccupancyLock, StoreError> {
     // A file of its own each time: what an operator's reset left locked must not keep the next probe out.
     remove(&path)?;
     let file = open(&path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
-    let taken = Place::take(file, Some((breaker.id, probe.serial)));
+    let taken = OccupancyLock::take(file, Some((breaker.id, probe.serial)));
     taken.map_err(|source: io::Error| StoreError::io("lock", &path, source))?.ok_or(StoreError::Busy { path })
 }
 
-fn evict(path: &Path, holder: &Holder, survivors: &[u32]) -> Option<String> {
+fn evict(path: &Path, holder: &OwnerRecord, survivors: &[u32]) -> Option<String> {
     place::evict(path, holder, survivors);
     (!matches!(occupant(path), Ok(Occupant::Nobody(_)))).then(|| {
         format!(
@@ -126,8 +126,8 @@ fn evict(path: &Path, holder: &Holder, survivors: &[u32]) -> Option<String> {
     })
 }
 
-/// A command that was started in this place is noted in its legend.
-pub fn lose(breaker: &mut Breaker, probe: &Probe, holder: &Holder) {
+/// A command that was started in this place is noted in its owner record.
+pub fn lose(breaker: &mut Breaker, probe: &Probe, holder: &OwnerRecord) {
     match holder.command {
         Some(_) => breaker.lose_launched(probe.place, probe.generation),
         None => breaker.lose(probe.place, probe.generation),
@@ -136,7 +136,7 @@ pub fn lose(breaker: &mut Breaker, probe: &Probe, holder: &Holder) {
 
 fn occupant(path: &Path) -> Result<Occupant, StoreError> {
     let Some(file) = existing(open(path, OFlags::RDONLY))? else {
-        return Ok(Occupant::Nobody(Holder::default()));
+        return Ok(Occupant::Nobody(OwnerRecord::default()));
     };
     place::look(&file, path).map_err(|source| StoreError::io("look at", path, source))
 }

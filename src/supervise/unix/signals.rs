@@ -1,17 +1,18 @@
 //! Catching signals, letting them act again, stopping and dying of them.
+//!
+//! Not here: what a caught signal means for a run (`escalate`).
 
 use std::ffi::{c_int, c_void};
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, IntoRawFd};
-use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::given::{ENDING, given, leave};
-use super::{process_id, send};
+use super::disposition::{empty_mask, errno, full_mask, set_disposition, set_mask};
+use super::inherited::{ENDING, exit_on_signal, inherited};
+use super::process::{process_id, send};
 use crate::signal;
 
 /// Who sent a signal, as the kernel tells.
@@ -22,7 +23,7 @@ pub enum Source {
     /// The kernel, before there was a command that could have got it as well.
     KernelEarly,
     /// The consequence of something that this process did: a closed pipe, a limit on file sizes.
-    Oneself,
+    Own,
 }
 
 /// A signal that was caught.
@@ -69,7 +70,7 @@ extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
         let source = if signal == libc::SIGCHLD || from_kernel(code, info) {
             if COMMAND.load(Ordering::Relaxed) == 0 { Source::KernelEarly } else { Source::Kernel }
         } else if (*info).si_pid() == own {
-            Source::Oneself
+            Source::Own
         } else {
             Source::Process
         };
@@ -90,19 +91,6 @@ fn from_kernel(_: c_int, info: *mut libc::siginfo_t) -> bool {
     unsafe { (*info).si_pid() == 0 }
 }
 
-pub fn errno() -> *mut c_int {
-    // SAFETY: gives the place of this thread's errno, which always exists.
-    #[cfg(any(target_os = "linux", target_os = "emscripten"))]
-    unsafe {
-        libc::__errno_location()
-    }
-    // SAFETY: as above.
-    #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
-    unsafe {
-        libc::__error()
-    }
-}
-
 impl Caught {
     /// A record of the pipe. So short a write is whole or not at all.
     fn to_bytes(self) -> [u8; 2] {
@@ -110,7 +98,7 @@ impl Caught {
             Source::Process => 0,
             Source::Kernel => 1,
             Source::KernelEarly => 2,
-            Source::Oneself => 3,
+            Source::Own => 3,
         };
         // Signals are numbered from 1 to 64.
         [self.signal as u8, source]
@@ -121,7 +109,7 @@ impl Caught {
             0 => Source::Process,
             1 => Source::Kernel,
             2 => Source::KernelEarly,
-            _ => Source::Oneself,
+            _ => Source::Own,
         };
         Caught { signal: i32::from(bytes[0]), source }
     }
@@ -171,8 +159,8 @@ fn bit(signal: i32) -> u64 {
 
 fn was_ignored(signal: i32, now: libc::sighandler_t) -> bool {
     match signal {
-        libc::SIGPIPE => given().pipe == libc::SIG_IGN,
-        libc::SIGXFSZ => given().file_size == libc::SIG_IGN,
+        libc::SIGPIPE => inherited().pipe == libc::SIG_IGN,
+        libc::SIGXFSZ => inherited().file_size == libc::SIG_IGN,
         _ => now == libc::SIG_IGN,
     }
 }
@@ -195,7 +183,7 @@ pub fn caught_signals() -> Vec<Caught> {
 }
 
 /// Keeps a signal that came after the command's end for the next look, or for the release.
-pub fn put_back(caught: Caught) {
+pub fn requeue(caught: Caught) {
     let source = if caught.source == Source::Kernel { Source::KernelEarly } else { caught.source };
     // SAFETY: the pipe is never closed; it was just read empty.
     let pipe = unsafe { BorrowedFd::borrow_raw(PIPE_WRITE.load(Ordering::Relaxed)) };
@@ -213,19 +201,21 @@ pub fn release_signals() {
     for signal in signal::all().filter(|signal| caught & bit(*signal) != 0) {
         let handler = match signal {
             libc::SIGPIPE | libc::SIGXFSZ => libc::SIG_IGN,
-            libc::SIGCHLD => given().child,
-            _ if process_id() == 1 && ENDING.contains(&signal) => leave as *const () as libc::sighandler_t,
+            libc::SIGCHLD => inherited().child,
+            _ if process_id() == 1 && ENDING.contains(&signal) => {
+                exit_on_signal as *const () as libc::sighandler_t
+            }
             _ => libc::SIG_DFL,
         };
         set_disposition(signal, handler);
     }
     for Caught { signal, source } in caught_signals() {
-        if source != Source::Oneself && signal != libc::SIGCHLD {
+        if source != Source::Own && signal != libc::SIGCHLD {
             // Errors cannot be: the signal exists and the process is this one.
             let _ = send(process_id(), signal);
         }
     }
-    set_mask(&given().mask);
+    set_mask(&inherited().mask);
 }
 
 /// Stops this process as this signal does by default, until it is continued. Where the signal may not stop it (no
@@ -262,39 +252,8 @@ pub fn die_of(signal: i32) -> u8 {
     u8::try_from(signal.saturating_add(128)).unwrap_or(u8::MAX)
 }
 
-pub fn disposition(signal: c_int) -> libc::sighandler_t {
-    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: with no new action, the call only fills the old one, and all zeros is a value of it.
-    unsafe {
-        libc::sigaction(signal, ptr::null(), action.as_mut_ptr());
-        action.assume_init().sa_sigaction
-    }
-}
-
-/// Sets what a signal does, and gives what it did.
-pub fn set_disposition(signal: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
-    let mut old = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: both actions live during the call; all handlers of this file keep to what a handler may do.
-    unsafe {
-        let mut new: libc::sigaction = MaybeUninit::zeroed().assume_init();
-        new.sa_sigaction = handler;
-        new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-        if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
-            new.sa_flags = 0;
-        }
-        libc::sigfillset(&raw mut new.sa_mask);
-        libc::sigaction(signal, &raw const new, old.as_mut_ptr());
-        old.assume_init().sa_sigaction
-    }
-}
-
-pub fn set_mask(mask: &libc::sigset_t) {
-    // SAFETY: the set lives during the call.
-    unsafe { libc::sigprocmask(libc::SIG_SETMASK, mask, ptr::null_mut()) };
-}
-
 /// Starts a thread that no signal reaches, and lets it go: signals are for the thread that supervises.
-pub fn quiet_thread(job: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+pub fn spawn_with_signals_blocked(job: Box<dyn FnOnce() + Send>) -> io::Result<()> {
     let mut before = empty_mask();
     // SAFETY: both sets live during the call.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &full_mask(), &mut before) };
@@ -302,22 +261,4 @@ pub fn quiet_thread(job: Box<dyn FnOnce() + Send>) -> io::Result<()> {
     let started = std::thread::Builder::new().name("brk-store".to_owned()).spawn(job);
     set_mask(&before);
     started.map(drop)
-}
-
-fn full_mask() -> libc::sigset_t {
-    let mut set = MaybeUninit::uninit();
-    // SAFETY: sigfillset initializes the set.
-    unsafe {
-        libc::sigfillset(set.as_mut_ptr());
-        set.assume_init()
-    }
-}
-
-fn empty_mask() -> libc::sigset_t {
-    let mut set = MaybeUninit::uninit();
-    // SAFETY: sigemptyset initializes the set.
-    unsafe {
-        libc::sigemptyset(set.as_mut_ptr());
-        set.assume_init()
-    }
 }

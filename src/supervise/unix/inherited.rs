@@ -1,4 +1,6 @@
-//! What this process was given by whoever started it, and changes for itself. The command gets it back.
+//! What this process inherited from its parent and changes for itself. The command gets it back.
+//!
+//! Not here: what the command inherits unchanged, such as descriptors above 2, limits and the current directory.
 
 use std::ffi::{CStr, OsString, c_char, c_int};
 use std::mem::MaybeUninit;
@@ -9,11 +11,11 @@ use std::sync::OnceLock;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::process_id;
-use super::signals::{disposition, set_disposition};
+use super::disposition::{disposition, set_disposition};
+use super::process::process_id;
 
-/// What this process was given, and changes.
-pub struct Given {
+/// What this process inherited, and changes.
+pub struct Inherited {
     pub mask: libc::sigset_t,
     pub pipe: libc::sighandler_t,
     pub file_size: libc::sighandler_t,
@@ -22,21 +24,21 @@ pub struct Given {
     pub closed: [bool; 3],
 }
 
-static GIVEN: OnceLock<Given> = OnceLock::new();
+static INHERITED: OnceLock<Inherited> = OnceLock::new();
 
-/// Signals that end process 1 where it waits for nothing but its turn.
+/// Signals that end process 1 while it supervises nothing.
 pub const ENDING: [c_int; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
 /// Makes a function from arguments to an exit code the start of the program, in the place of the standard library's own,
 /// which looks through /proc/self/maps for the end of the stack and prepares to say that it overflowed: a fifth of a
-/// refusal's instructions and of its time above that of an empty program. What else that does, `begin` does.
+/// refusal's instructions and of its time above that of an empty program. The rest of it is in `init_process`.
 macro_rules! entry {
     ($main:path) => {
         #[expect(unsafe_code, reason = "the name that the C library calls, with what it gives")]
         #[cfg_attr(not(test), unsafe(no_mangle))]
         extern "C" fn main(argc: std::ffi::c_int, argv: *const *const std::ffi::c_char) -> std::ffi::c_int {
             // SAFETY: this is what `main` was called with.
-            let args = unsafe { $crate::supervise::begin(argc, argv) };
+            let args = unsafe { $crate::supervise::init_process(argc, argv) };
             // What the standard library ends with after a panic, where a panic does not abort at once.
             std::panic::catch_unwind(|| $main(args)).unwrap_or(101).into()
         }
@@ -44,27 +46,27 @@ macro_rules! entry {
 }
 pub(crate) use entry;
 
-/// Takes down what was given, and makes of it what this program wants. Gives the command line.
+/// Notes what was inherited, changes it to what this program wants, and gives the command line.
 ///
 /// # Safety
 ///
 /// To be called once, before all else, with what `main` was called with.
-pub unsafe fn begin(argc: c_int, argv: *const *const c_char) -> Vec<OsString> {
-    for (fd, _) in (0..).zip(given().closed).filter(|(_, closed)| *closed) {
+pub unsafe fn init_process(argc: c_int, argv: *const *const c_char) -> Vec<OsString> {
+    for (fd, _) in (0..).zip(inherited().closed).filter(|(_, closed)| *closed) {
         // What is opened later must not become one of the standard streams.
         let null = rustix::fs::open(c"/dev/null", OFlags::RDWR, Mode::empty()).map(IntoRawFd::into_raw_fd);
         if null != Ok(fd) {
-            // Nobody can be told, and nothing was launched. SAFETY: _exit may be called at any time.
+            // There is no stream for a message, and nothing was launched. SAFETY: _exit may be called at any time.
             unsafe { libc::_exit(125) }
         }
     }
-    // A reader that has gone, and a limit on the size of a journal, are errors of writing, and no end of this process.
+    // A closed pipe and a limit on the size of a file become errors of writing instead of ending this process.
     set_disposition(libc::SIGPIPE, libc::SIG_IGN);
     set_disposition(libc::SIGXFSZ, libc::SIG_IGN);
     if process_id() == 1 {
         for signal in ENDING {
             if disposition(signal) != libc::SIG_IGN {
-                set_disposition(signal, leave as *const () as libc::sighandler_t);
+                set_disposition(signal, exit_on_signal as *const () as libc::sighandler_t);
             }
         }
     }
@@ -76,20 +78,20 @@ pub unsafe fn begin(argc: c_int, argv: *const *const c_char) -> Vec<OsString> {
 }
 
 /// The kernel drops signals for which process 1 has no handler, also those that should end it.
-pub extern "C" fn leave(signal: c_int) {
+pub extern "C" fn exit_on_signal(signal: c_int) {
     // SAFETY: _exit may be called in a signal handler.
     unsafe { libc::_exit(128 + signal) }
 }
 
-pub fn given() -> &'static Given {
-    GIVEN.get_or_init(|| {
+pub fn inherited() -> &'static Inherited {
+    INHERITED.get_or_init(|| {
         let mut mask = MaybeUninit::uninit();
         // SAFETY: with no new set, the call only fills the old one.
         let mask = unsafe {
             libc::sigprocmask(libc::SIG_SETMASK, ptr::null(), mask.as_mut_ptr());
             mask.assume_init()
         };
-        Given {
+        Inherited {
             mask,
             pipe: disposition(libc::SIGPIPE),
             file_size: disposition(libc::SIGXFSZ),
@@ -98,4 +100,24 @@ pub fn given() -> &'static Given {
             closed: [0, 1, 2].map(|fd| unsafe { libc::fcntl(fd, libc::F_GETFD) } == -1),
         }
     })
+}
+
+unsafe extern "C" {
+    pub static environ: *const *const c_char;
+}
+
+/// The environment as it was inherited: entries without `=` and duplicates too.
+pub fn environment() -> impl Iterator<Item = &'static CStr> + Clone {
+    // SAFETY: nothing in this program changes the environment (that, too, would need `unsafe`); the list ends at null.
+    unsafe {
+        let mut entry = environ;
+        std::iter::from_fn(move || {
+            if entry.is_null() || (*entry).is_null() {
+                return None;
+            }
+            let text = CStr::from_ptr(*entry);
+            entry = entry.add(1);
+            Some(text)
+        })
+    }
 }
