@@ -33,6 +33,7 @@ mod seeds;
 mod server;
 mod shared_store;
 mod signals;
+mod slow_exec;
 mod state;
 mod store_address;
 mod store_trouble;

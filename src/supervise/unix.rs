@@ -1,11 +1,13 @@
 //! The system calls of supervising that have no safe form. `unsafe` is in the modules below, and nowhere else: what
 //! this process inherited (`inherited`), what a signal does (`disposition`), signals that are caught (`signals`),
-//! processes and groups (`process`), how a process becomes the command (`exec`), and a new one that does (`spawn`).
+//! processes and groups (`process`), how a process becomes the command (`exec`, with the calls in `calls`), and a new
+//! one that does (`spawn`).
 //!
 //! Not here: what to do and when (`escalate`), what is to be executed (`plan`), and who belongs to it (`tree`).
 
 #![expect(unsafe_code, reason = "fork, signal handlers and waiting without reaping exist in no safe form")]
 
+mod calls;
 mod disposition;
 mod exec;
 mod inherited;

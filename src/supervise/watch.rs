@@ -24,8 +24,8 @@ const LOOK_EVERY: Option<Duration> =
 /// More looks than this are for the next event: whoever forks faster is not caught up with by looking.
 const ROUNDS: usize = 16;
 
-pub struct Watch {
-    command: Child,
+pub struct Watch<'a> {
+    command: Child<'a>,
     group: Group,
     tree: Tree,
     escalation: Escalation,
@@ -41,9 +41,9 @@ pub struct Watch {
     left: Vec<Member>,
 }
 
-impl Watch {
+impl<'a> Watch<'a> {
     /// `start` is when the command was started, from which its time counts.
-    pub fn new(command: Child, group: Group, tree: Tree, limits: &Limits, start: Instant) -> Watch {
+    pub fn new(command: Child<'a>, group: Group, tree: Tree, limits: &Limits, start: Instant) -> Watch<'a> {
         let time = limits.timeout.and_then(|timeout| start.checked_add(timeout));
         Watch {
             command,

@@ -1,15 +1,16 @@
 //! From a plan to the command: what was inherited is put back, and the command is executed, in a new process or in
 //! this one.
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int};
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 
-use super::disposition::{errno, set_disposition, set_mask};
+use super::calls;
+use super::disposition::{set_disposition, set_mask};
 use super::inherited::{environ, inherited};
 #[cfg(target_os = "linux")]
 use super::process::{Pid, process_id};
-use super::signals::release_signals;
+use super::signals::{is_caught, release_signals};
 use crate::supervise::plan::{Group, Plan};
 
 /// Why no attempt to execute succeeded.
@@ -76,50 +77,50 @@ pub fn replace(plan: Plan<'_>) -> Refusal {
     refusal
 }
 
-/// What the new process does. It may share its memory with the parent, which waits, and with other threads, which do
-/// not: it allocates nothing, and writes to nothing but its stack and its own field of the layout.
+/// What the new process does. It may share its memory with the parent, which may go on running, and with other
+/// threads. So it allocates nothing, does not touch `errno`, and writes to nothing but its stack and its own field of
+/// the layout.
 ///
 /// # Safety
 ///
-/// To be called in a new process of one thread, with a layout that nothing else writes to.
+/// To be called in a new process of one thread, with a layout that nothing else writes to, and that lives until the
+/// process has executed or ended.
 pub unsafe fn become_command(layout: *mut Layout<'_>) -> ! {
-    // SAFETY: plain numbers, and pointers into a layout that outlives the calls.
-    unsafe {
-        let layout = &mut *layout;
-        let plan = &layout.plan;
-        if plan.group == Group::Own {
-            libc::setpgid(0, 0);
-        }
-        #[cfg(target_os = "linux")]
-        {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0);
-            if libc::getppid() != layout.parent {
-                // The parent died before it was watched.
-                libc::kill(libc::getpid(), libc::SIGTERM);
-            }
-        }
-        for (target, source) in (0..).zip(&plan.redirections) {
-            match source {
-                Some(source) => libc::dup2(source.as_fd().as_raw_fd(), target),
-                None if inherited().closed[target as usize] => libc::close(target),
-                None => 0,
-            };
-        }
-        for fd in &plan.inherit {
-            libc::fcntl(*fd, libc::F_SETFD, 0);
-        }
-        if inherited().child == libc::SIG_IGN {
-            set_disposition(libc::SIGCHLD, libc::SIG_IGN);
-        }
-        // Exec takes back the handlers of what is caught, and leaves what is ignored.
-        set_mask(&inherited().mask);
-        let refusal = execute(layout);
-        let mut report = [0; 8];
-        report[..4].copy_from_slice(&refusal.errno.to_ne_bytes());
-        report[4] = u8::from(refusal.found);
-        libc::write(layout.failure, report.as_ptr().cast(), report.len());
-        libc::_exit(127)
+    // SAFETY: as the caller says.
+    let layout = unsafe { &mut *layout };
+    let plan = &layout.plan;
+    if plan.group == Group::Own {
+        calls::lead_group();
     }
+    // A process that waits for its executable (a dead network disk) must end of these at once. Executing takes back all
+    // other handlers, and leaves alone what is ignored.
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+        if is_caught(signal) {
+            set_disposition(signal, libc::SIG_DFL);
+        }
+    }
+    #[cfg(target_os = "linux")]
+    calls::die_with(layout.parent);
+    for (target, source) in (0..).zip(&plan.redirections) {
+        match source {
+            Some(source) => calls::duplicate(source.as_fd().as_raw_fd(), target),
+            None if inherited().closed[target as usize] => calls::close(target),
+            None => {}
+        }
+    }
+    for fd in &plan.inherit {
+        calls::keep_over_exec(*fd);
+    }
+    if inherited().child == libc::SIG_IGN {
+        set_disposition(libc::SIGCHLD, libc::SIG_IGN);
+    }
+    set_mask(&inherited().mask);
+    let refusal = execute(layout);
+    let mut report = [0; 8];
+    report[..4].copy_from_slice(&refusal.errno.to_ne_bytes());
+    report[4] = u8::from(refusal.found);
+    calls::write(layout.failure, &report);
+    calls::exit(127)
 }
 
 /// Tries one path after the other, as execvp does.
@@ -130,11 +131,11 @@ fn execute(layout: &mut Layout<'_>) -> Refusal {
     let mut refused = libc::ENOENT;
     for path in candidates {
         // SAFETY: all lists end at null and outlive the call.
-        let failed = unsafe { execve(path, layout.argv.as_ptr(), environment) };
+        let failed = unsafe { calls::execve(path, layout.argv.as_ptr(), environment) };
         if failed == libc::ENOEXEC {
             layout.shell_argv[1] = path.as_ptr();
             // SAFETY: as above.
-            unsafe { execve(c"/bin/sh", layout.shell_argv.as_ptr(), environment) };
+            unsafe { calls::execve(c"/bin/sh", layout.shell_argv.as_ptr(), environment) };
         }
         match failed {
             // What is in a later directory may do.
@@ -144,24 +145,6 @@ fn execute(layout: &mut Layout<'_>) -> Refusal {
         }
     }
     // A directory that may not be searched is no file found; a script whose interpreter is missing is one.
-    let found = candidates.iter().any(|path| exists(path));
+    let found = candidates.iter().any(|path| calls::exists(path));
     Refusal { errno: if found { refused } else { libc::ENOENT }, found }
-}
-
-/// Executes a file, or gives the error's number.
-///
-/// # Safety
-///
-/// Both lists end at null.
-unsafe fn execve(path: &CStr, argv: *const *const c_char, environment: *const *const c_char) -> c_int {
-    // SAFETY: as the caller says. The number may lie in the parent's memory, and the parent waits.
-    unsafe {
-        libc::execve(path.as_ptr(), argv, environment);
-        *errno()
-    }
-}
-
-fn exists(path: &CStr) -> bool {
-    // SAFETY: the path ends at null.
-    unsafe { libc::access(path.as_ptr(), libc::F_OK) == 0 }
 }

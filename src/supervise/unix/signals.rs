@@ -157,6 +157,11 @@ fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
 }
 
+/// Whether this process catches a signal now.
+pub fn is_caught(signal: i32) -> bool {
+    CAUGHT.load(Ordering::Relaxed) & bit(signal) != 0
+}
+
 fn was_ignored(signal: i32, now: libc::sighandler_t) -> bool {
     match signal {
         libc::SIGPIPE => inherited().pipe == libc::SIG_IGN,
