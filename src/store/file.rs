@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::journal::{self, Entry, Newest, Record, Tail};
+use super::journal::{self, Entry, Newest, Placed, Record, Tail};
 use super::lock::{self, Locked};
 use super::place::{self, OccupancyLock};
 use super::{Machine, Origin, Slot, Snapshot, Store, StoreError, Unknown, Updated};
@@ -146,20 +146,20 @@ impl FileStore {
     }
 
     /// Writes what a step did. A change of generation is on the disk when this returns.
-    fn write(&self, files: &Files, journal: &Journal, record: Record) -> io::Result<()> {
+    fn write(&self, files: &Files, journal: &Journal, record: &Record) -> io::Result<()> {
         let before = journal.newest.as_deref();
         let lasting = before.map_or(0, |newest| newest.record.state.generation) != record.state.generation;
         let mut file = &journal.file;
+        let mut placed = Placed::after(before, record)?;
         let compacted;
         if let Some(newest) = before
-            && journal::is_full(newest)
+            && !placed.fits()
         {
             compacted = compact(files, file, newest)?;
             file = &compacted.0;
-            journal::write(file, Some(&compacted.1), record)?;
-        } else {
-            journal::write(file, before, record)?;
+            placed = Placed::after(Some(&compacted.1), record)?;
         }
+        placed.write(file)?;
         if lasting {
             file.sync_data()?;
             File::open(files.dir)?.sync_all()?;
@@ -203,7 +203,7 @@ impl Store for FileStore {
         if !events.is_empty() || breaker != before || journal.newest.is_none() {
             let record =
                 Record { v: journal::VERSION, clock, events: events.clone(), state: breaker.clone() };
-            self.write(&files, &journal, record)
+            self.write(&files, &journal, &record)
                 .map_err(|source| StoreError::io("write to", &path, source))?;
         }
         Ok(Some(Updated {

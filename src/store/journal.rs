@@ -28,7 +28,8 @@ pub const VERSION: u32 = 1;
 /// How every record of that format starts.
 const THIS_VERSION: &[u8] = b"{\"v\":1,";
 
-/// A journal that would grow beyond this is compacted, in bytes.
+/// A journal that would grow beyond this is compacted first, in bytes. It holds to the byte unless a single record is
+/// longer than what `KEEP` leaves of it.
 pub const COMPACT_AT: u64 = 1 << 20;
 
 /// What a compaction keeps of the newest records, in bytes.
@@ -164,26 +165,40 @@ pub fn recent(file: &File, size: u64) -> io::Result<Vec<Entry>> {
     Ok(bytes.split_inclusive(|&byte| byte == b'\n').filter_map(entry).collect())
 }
 
-/// Whether what has been read before can still be there: a journal only grows, but for a compaction.
-pub fn write(file: &File, before: Option<&Newest>, mut record: Record) -> io::Result<()> {
-    if let Some(newest) = before
-        && newest.span.1 == newest.end
-        && let Some(line) = merged(newest, &mut record)?
-    {
-        return file.write_all_at(&line, newest.span.0);
-    }
-    let line = record.encode()?;
-    let end = before.map_or(0, |newest| newest.end);
-    let len = file.metadata()?.len();
-    if len != end {
-        file.set_len(end)?;
-    }
-    file.write_all_at(&line, end)
+/// A record as bytes, and where they go in the journal.
+pub struct Placed {
+    line: Vec<u8>,
+    start: u64,
+    /// What stands behind this is torn. It is cut off before a line is appended.
+    end: Option<u64>,
 }
 
-/// Whether another record would make the journal too long.
-pub fn is_full(newest: &Newest) -> bool {
-    newest.end >= COMPACT_AT
+impl Placed {
+    /// The place of a record after the newest one, or in its place where it only counts one more of the same refusals.
+    pub fn after(newest: Option<&Newest>, record: &Record) -> io::Result<Placed> {
+        if let Some(newest) = newest
+            && newest.span.1 == newest.end
+            && let Some(line) = merged(newest, record)?
+        {
+            return Ok(Placed { line, start: newest.span.0, end: None });
+        }
+        let end = newest.map_or(0, |newest| newest.end);
+        Ok(Placed { line: record.encode()?, start: end, end: Some(end) })
+    }
+
+    /// Whether the journal is no longer than it may be once this is written.
+    pub fn fits(&self) -> bool {
+        self.start + self.line.len() as u64 <= COMPACT_AT
+    }
+
+    pub fn write(&self, file: &File) -> io::Result<()> {
+        if let Some(end) = self.end
+            && file.metadata()?.len() != end
+        {
+            file.set_len(end)?;
+        }
+        file.write_all_at(&self.line, self.start)
+    }
 }
 
 /// The newest lines of a journal, as many as a compaction keeps; at least the newest whole record.
@@ -200,7 +215,7 @@ pub fn newest_lines(file: &File, newest: &Newest) -> io::Result<Vec<u8>> {
 
 /// The line that counts one more of the refusals that the newest record tells of, if `record` is just that. It is no
 /// shorter than the line that it replaces.
-fn merged(newest: &Newest, record: &mut Record) -> io::Result<Option<Vec<u8>>> {
+fn merged(newest: &Newest, record: &Record) -> io::Result<Option<Vec<u8>>> {
     let (Some(before), Some(after)) = (newest.record.refusals(), record.refusals()) else {
         return Ok(None);
     };
@@ -213,6 +228,7 @@ fn merged(newest: &Newest, record: &mut Record) -> io::Result<Option<Vec<u8>>> {
         return Ok(None);
     }
     let total = count.saturating_add(1);
+    let mut record = record.clone();
     for event in &mut record.events {
         if let EventKind::Refused { count, .. } = &mut event.kind {
             *count = total;

@@ -161,20 +161,34 @@ fn refusals_are_one_record_that_counts() {
 
 #[test]
 fn a_long_history_is_compacted() {
+    const BOUND: usize = 1 << 20;
     let sandbox = Sandbox::new();
-    sandbox.run(&["run", "--name", "n", "--failures", "0", "--", "false"]).code(1);
+    let fail = || sandbox.run(&["run", "--name", "n", "--failures", "0", "--", "false"]);
     let path = sandbox.state().join("n.journal");
-    let line = fs::read(&path).expect("a journal");
-    let mut long = line.repeat((1 << 20) / line.len());
-    fs::write(&path, &long).expect("a file");
-    sandbox.run(&["run", "--name", "n", "--failures", "0", "--", "false"]).code(1).quiet();
-    long = fs::read(&path).expect("a journal");
-    assert!(long.len() <= 1 << 20, "{}", long.len());
-    sandbox.run(&["run", "--name", "n", "--failures", "0", "--", "false"]).code(1).quiet();
-    sandbox.run(&["run", "--name", "n", "--failures", "0", "--", "false"]).code(1).quiet();
-    let long = fs::read(&path).expect("a journal");
-    assert!(long.len() < 600 << 10, "not compacted: {}", long.len());
-    assert_eq!(sandbox.status("n")["totals"]["failure"], 4);
+    for _ in 0..3 {
+        fail().code(1);
+    }
+    let lines = fs::read(&path).expect("a journal");
+    let line = lines.split_inclusive(|byte| *byte == b'\n').next_back().expect("a line");
+    // How much the next record may take before the bound: from nothing, over about what it takes, to plenty.
+    let rest = (line.len() - 30..line.len() + 60).step_by(6);
+    for rest in [0, 1].into_iter().chain(rest).chain([2 * line.len()]) {
+        let mut long = line.repeat((BOUND - rest) / line.len());
+        // Blanks at the end of a line are no part of its record.
+        long.pop();
+        long.resize(BOUND - rest - 1, b' ');
+        long.push(b'\n');
+        fs::write(&path, &long).expect("a file");
+        fail().code(1).quiet();
+        let len = fs::read(&path).expect("a journal").len();
+        assert!(len <= BOUND, "{len} bytes, with {rest} left before");
+        let is_compacted = len < 600 << 10;
+        assert!(is_compacted || len > long.len(), "{len} bytes, with {rest} left before");
+        assert!(is_compacted || rest > line.len() - 30, "not compacted, with {rest} left before");
+        assert!(!is_compacted || rest < line.len() + 60, "compacted, with {rest} left before");
+    }
+    fail().code(1).quiet();
+    assert_eq!(sandbox.status("n")["totals"]["failure"], 5);
     assert!(sandbox.history("n").len() > 100);
     assert_eq!(photograph(&sandbox.state()).len(), 2, "lock and journal, and nothing left of the work");
 }

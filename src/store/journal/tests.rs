@@ -49,7 +49,7 @@ fn written(records: &[Record]) -> Vec<u8> {
     for record in records {
         let tail = tail(&file).expect("read");
         let before = if let Tail::Found(newest) = &tail { Some(&**newest) } else { None };
-        write(&file, before, record.clone()).expect("written");
+        Placed::after(before, record).and_then(|placed| placed.write(&file)).expect("written");
     }
     read_at(&file, 0, file.metadata().expect("metadata").len()).expect("read")
 }
@@ -203,4 +203,18 @@ proptest! {
     fn no_lines_make_it_panic(lines in "(\\{\"v\":[0-9]{1,12}[^\n]{0,40}\n|[^\n]{0,40}\n){0,6}") {
         let _ = newest(lines.as_bytes(), 0);
     }
+}
+
+#[test]
+fn a_record_fits_up_to_the_last_byte_of_the_bound() {
+    let records = lived();
+    let (before, after) = (records[0].clone(), &records[1]);
+    let len = after.encode().expect("a line").len() as u64;
+    let fits = |end: u64| {
+        let newest = Newest { record: before.clone(), span: (end - 10, end), end };
+        Placed::after(Some(&newest), after).expect("a place").fits()
+    };
+    assert!(fits(COMPACT_AT - len));
+    assert!(!fits(COMPACT_AT - len + 1));
+    assert!(!fits(COMPACT_AT));
 }
