@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn every_profile_can_be_read_and_found() {
-        assert!(all().len() >= 17, "{}", all().len());
+        assert!(all().len() >= 27, "{}", all().len());
         for profile in all() {
             for name in std::iter::once(&profile.name).chain(&profile.aliases) {
                 assert_eq!(find(name).map(|found| &found.name), Some(&profile.name));
@@ -145,5 +145,24 @@ mod tests {
         assert_eq!(code("ssh", 1), Verdict::Ignored);
         assert_eq!(code("ssh", 255), Verdict::Failure);
         assert_eq!(code("msmtp", 75), Verdict::Failure);
+        for (program, failure, ignored) in [
+            ("pg_dump", 1, 127),
+            ("pg_restore", 1, 127),
+            ("mysqldump", 2, 1),
+            ("mariadb-dump", 2, 5),
+            ("tar", 2, 64),
+            ("docker-pull", 1, 125),
+            ("podman-pull", 125, 127),
+            ("certbot", 1, 2),
+            ("mbsync", 1, 127),
+            ("git", 128, 129),
+            ("git", 1, 129),
+            ("apt-get", 100, 127),
+        ] {
+            assert_eq!(code(program, failure), Verdict::Failure, "{program}");
+            assert_eq!(code(program, ignored), Verdict::Ignored, "{program}");
+        }
+        assert_eq!(code("tar", 1), Verdict::Success);
+        assert_eq!(code("git", 2), Verdict::Success);
     }
 }

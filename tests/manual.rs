@@ -183,7 +183,7 @@ fn the_examples_of_the_package_are_accepted() {
         .collect::<String>();
     sandbox.write("config.toml", keys);
     sandbox.run(&["--config", "config.toml", "config", "--check"]).code(0);
-    sandbox.run(&["--config", "config.toml", "config", "db-1"]).code(0).prints("profile = \"psql\"");
+    sandbox.run(&["--config", "config.toml", "config", "db-1"]).code(0).prints("profile = \"pg_dump\"");
 }
 
 /// Requires that systemd accepts these units, whose programs are taken from the sandbox.

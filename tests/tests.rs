@@ -27,6 +27,7 @@ mod metrics;
 mod operator;
 mod outage;
 mod process;
+mod profiles;
 mod readme;
 mod run;
 mod seeds;

@@ -101,7 +101,7 @@ pub fn wait(text: &str) -> Result<Wait, String> {
 pub fn profile(text: &str) -> Result<&'static Profile, String> {
     profile::find(text).ok_or_else(|| {
         let names: Vec<_> = profile::all().iter().map(|profile| profile.name.as_str()).collect();
-        format!("no such profile; there are {}", names.join(", "))
+        format!("unknown profile; known profiles: {}", names.join(", "))
     })
 }
 
