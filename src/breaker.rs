@@ -1,5 +1,5 @@
 //! The circuit breaker: a value, and what a run or an operator does to it. It reads no clock, draws no random number
-//! and knows no file; `now` and `dice` come in as arguments.
+//! and knows no file; `now` and `random` come in as arguments.
 //!
 //! Invariants
 //! - The generation only grows. Every phase change, reset, trip, hold and release raises it.
@@ -8,32 +8,34 @@
 //! - `probes` lists every probe that is believed alive, those of past generations too; nobody is admitted as a
 //!   probe while the list is as long as the policy allows.
 
+mod admission;
 pub mod backoff;
+mod complete;
 pub mod event;
-mod hear;
+pub mod mirror;
 mod operator;
 pub mod outcome;
 pub mod policy;
-pub mod shadow;
 #[cfg(test)]
 mod tests;
 pub mod time;
-mod visit;
 pub mod window;
 
 use serde::{Deserialize, Serialize};
 
 use event::{Event, EventKind, Hold, HoldAs, OpenedBy, RefusedBy};
+use mirror::Mirror;
 use outcome::{Ending, Outcome};
 use policy::Policy;
-use shadow::Shadow;
 use time::{Millis, Timestamp};
 use window::{Counts, Window};
 
-pub use visit::{Admission, Heard, Mode, Permit, PermitKind, Refusal, Report, Task, TripFor, Visitor};
+pub use admission::{
+    Admission, AdmissionRequest, Completion, Mode, Permit, PermitKind, Refusal, Report, Task, TripFor,
+};
 
 /// How many lost probes are remembered, in case that one is heard of after all.
-const MOST_COUNTED: usize = 8;
+const MAX_LOST_PROBES_TRACKED: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Breaker {
@@ -62,21 +64,21 @@ pub struct Breaker {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Last>,
     /// The last outcome that was success or failure, and not late.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_heard: Option<Outcome>,
+    #[serde(default, rename = "last_heard", skip_serializing_if = "Option::is_none")]
+    pub last_outcome: Option<Outcome>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_launch: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_success: Option<Timestamp>,
     /// The probes that were counted as launched when they were lost, the newest last: one that is heard of after all
     /// is not launched twice.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub counted: Vec<u64>,
+    #[serde(default, rename = "counted", skip_serializing_if = "Vec::is_empty")]
+    pub launched_lost_probes: Vec<u64>,
     /// The policy of the last run.
     pub policy: Policy,
     /// What it is to a shared breaker; absent where there never was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shadow: Option<Shadow>,
+    #[serde(default, rename = "shadow", skip_serializing_if = "Option::is_none")]
+    pub mirror: Option<Mirror>,
     /// What happened since the store last took the events away.
     #[serde(skip)]
     events: Vec<Event>,
@@ -158,13 +160,34 @@ impl Probe {
     }
 }
 
-impl Phase {
-    /// The word that machines read.
-    pub fn word(&self) -> &'static str {
+/// A phase without its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseKind {
+    Closed,
+    Open,
+    HalfOpen,
+}
+
+impl PhaseKind {
+    /// Every phase, in the order in which people list them.
+    pub const ALL: [PhaseKind; 3] = [PhaseKind::Closed, PhaseKind::Open, PhaseKind::HalfOpen];
+
+    /// The name in JSON, in metrics and in `BRK_FROM` and `BRK_TO`.
+    pub fn as_str(self) -> &'static str {
         match self {
-            Phase::Closed => "closed",
-            Phase::Open(_) => "open",
-            Phase::HalfOpen { .. } => "half-open",
+            PhaseKind::Closed => "closed",
+            PhaseKind::Open => "open",
+            PhaseKind::HalfOpen => "half-open",
+        }
+    }
+}
+
+impl Phase {
+    pub fn kind(&self) -> PhaseKind {
+        match self {
+            Phase::Closed => PhaseKind::Closed,
+            Phase::Open(_) => PhaseKind::Open,
+            Phase::HalfOpen { .. } => PhaseKind::HalfOpen,
         }
     }
 
@@ -201,73 +224,73 @@ impl Breaker {
             probes: Vec::new(),
             totals: Totals::default(),
             last: None,
-            last_heard: None,
+            last_outcome: None,
             last_launch: None,
             last_success: None,
-            counted: Vec::new(),
+            launched_lost_probes: Vec::new(),
             policy,
-            shadow: None,
+            mirror: None,
             events: Vec::new(),
         }
     }
 
     /// Whether a run may start now, and as what.
-    pub fn admit(&mut self, policy: &Policy, visitor: &Visitor, now: Timestamp) -> Admission {
-        self.settle(now);
-        match self.judge(policy, now) {
+    pub fn admit(&mut self, policy: &Policy, request: &AdmissionRequest, now: Timestamp) -> Admission {
+        self.expire_hold(now);
+        match self.decide(policy, now) {
             Ok(PermitKind::Probe(place)) => {
-                self.begin_probe(place, visitor, now);
+                self.begin_probe(place, request, now);
                 Admission::Granted(self.permit(PermitKind::Probe(place)))
             }
             Ok(kind) => Admission::Granted(self.permit(kind)),
-            Err(refusal) => self.turned_away(refusal, visitor.mode),
+            Err(refusal) => self.refuse(refusal, request.mode),
         }
     }
 
     /// What a refusal means for a run; also one whose reason lies outside the breaker.
-    pub fn turned_away(&mut self, refusal: Refusal, mode: Mode) -> Admission {
-        if mode != Mode::Ask {
+    pub fn refuse(&mut self, refusal: Refusal, mode: Mode) -> Admission {
+        if mode != Mode::Poll {
             self.totals.refused += 1;
-            self.tell(EventKind::Refused { why: refusal.why, retry_at: refusal.retry_at, count: 1 });
+            self.emit(EventKind::Refused { why: refusal.why, retry_at: refusal.retry_at, count: 1 });
         }
         match mode {
-            Mode::Enforce | Mode::Ask => Admission::Refused(refusal),
-            Mode::Observe => Admission::Granted(self.permit(PermitKind::Bystander)),
+            Mode::Enforce | Mode::Poll => Admission::Refused(refusal),
+            Mode::Observe => Admission::Granted(self.permit(PermitKind::Passthrough)),
         }
     }
 
     /// Frees the place of a probe whose `brk` is gone. That says nothing about the dependency.
-    pub fn lose(&mut self, place: u32, generation: u64) {
-        if let Some(probe) = self.free(place, generation) {
-            self.note_lost(&probe);
+    pub fn mark_probe_lost(&mut self, place: u32, generation: u64) {
+        if let Some(probe) = self.remove_probe(place, generation) {
+            self.push_lost_event(&probe);
         }
     }
 
     /// The same where its command was started, as far as can be known.
-    pub fn lose_launched(&mut self, place: u32, generation: u64) {
-        if let Some(probe) = self.free(place, generation) {
-            self.lose_freed(&probe);
+    pub fn mark_launched_probe_lost(&mut self, place: u32, generation: u64) {
+        if let Some(probe) = self.remove_probe(place, generation) {
+            self.record_released_probe(&probe);
         }
     }
 
     /// The same where an operator has freed the place already: of a run whose `brk` is gone nobody hears as late.
-    pub fn lose_freed(&mut self, probe: &Probe) {
+    pub fn record_released_probe(&mut self, probe: &Probe) {
         if !probe.check {
             self.totals.launched += 1;
             self.last_launch = Some(self.last_launch.map_or(probe.since, |last| last.max(probe.since)));
-            let excess = (self.counted.len() + 1).saturating_sub(MOST_COUNTED);
-            self.counted.drain(..excess);
-            self.counted.push(probe.serial);
+            let excess = (self.launched_lost_probes.len() + 1).saturating_sub(MAX_LOST_PROBES_TRACKED);
+            self.launched_lost_probes.drain(..excess);
+            self.launched_lost_probes.push(probe.serial);
         }
-        self.note_lost(probe);
+        self.push_lost_event(probe);
     }
 
-    fn free(&mut self, place: u32, generation: u64) -> Option<Probe> {
+    fn remove_probe(&mut self, place: u32, generation: u64) -> Option<Probe> {
         let is_it = |probe: &Probe| (probe.place, probe.generation) == (place, generation);
         self.probes.iter().position(is_it).map(|index| self.probes.remove(index))
     }
 
-    fn note_lost(&mut self, probe: &Probe) {
+    fn push_lost_event(&mut self, probe: &Probe) {
         self.totals.lost += 1;
         let kind = EventKind::Lost { since: probe.since, pid: probe.pid };
         self.events.push(Event { generation: probe.generation, kind });
@@ -283,17 +306,17 @@ impl Breaker {
     }
 
     /// What a run would get now; changes nothing.
-    fn judge(&self, policy: &Policy, now: Timestamp) -> Result<PermitKind, Refusal> {
+    fn decide(&self, policy: &Policy, now: Timestamp) -> Result<PermitKind, Refusal> {
         if let Some(hold) = &self.hold {
             return match hold.hold {
-                HoldAs::Closed => Ok(PermitKind::Bystander),
+                HoldAs::Closed => Ok(PermitKind::Passthrough),
                 HoldAs::Open => Err(Refusal { why: RefusedBy::Held, retry_at: hold.until }),
             };
         }
         let Some(opening) = self.phase.opening() else {
             return Ok(PermitKind::Normal);
         };
-        let due = self.due(opening, policy);
+        let due = self.next_probe_at(opening, policy);
         if now < due {
             return Err(Refusal { why: RefusedBy::Open, retry_at: Some(due) });
         }
@@ -308,30 +331,30 @@ impl Breaker {
     }
 
     /// When a probe may run: when the wait is over, or the last launch is too long ago.
-    fn due(&self, opening: &Opening, policy: &Policy) -> Timestamp {
+    fn next_probe_at(&self, opening: &Opening, policy: &Policy) -> Timestamp {
         let last_launch = self.last_launch.unwrap_or(opening.at);
-        let overdue = policy.run_at_least_every.map(|every| last_launch.after(every));
+        let overdue = policy.run_at_least_every.map(|every| last_launch.saturating_add(every));
         overdue.map_or(opening.retry_at, |overdue| overdue.min(opening.retry_at))
     }
 
-    fn begin_probe(&mut self, place: u32, visitor: &Visitor, now: Timestamp) {
+    fn begin_probe(&mut self, place: u32, request: &AdmissionRequest, now: Timestamp) {
         if let Phase::Open(opening) = &self.phase {
             let opening = opening.clone();
             self.change_phase(Phase::HalfOpen { opening, successes: 0, failures: 0 }, now);
-            self.tell(EventKind::HalfOpen);
+            self.emit(EventKind::HalfOpen);
         }
         self.totals.probes += 1;
-        if visitor.task == Task::Command {
+        if request.task == Task::Command {
             self.last_launch = Some(now);
         }
         self.probes.push(Probe {
             place,
             generation: self.generation,
             since: now,
-            deadline: visitor.lifetime.map(|lifetime| now.after(lifetime)),
-            pid: visitor.pid,
+            deadline: request.lifetime.map(|lifetime| now.saturating_add(lifetime)),
+            pid: request.pid,
             serial: self.totals.probes,
-            check: visitor.task == Task::Check,
+            check: request.task == Task::Check,
         });
     }
 
@@ -345,7 +368,7 @@ impl Breaker {
         Permit { id: self.id, generation: self.generation, kind, serial: self.totals.probes }
     }
 
-    fn tell(&mut self, kind: EventKind) {
+    fn emit(&mut self, kind: EventKind) {
         self.events.push(Event { generation: self.generation, kind });
     }
 }

@@ -57,7 +57,7 @@ impl Env {
     }
 
     /// A random number from 0 to 1.
-    pub fn dice(&self) -> f64 {
+    pub fn random(&self) -> f64 {
         (self.machine.random)() as f64 / u64::MAX as f64
     }
 

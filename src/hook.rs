@@ -37,7 +37,7 @@ pub struct Change<'a> {
 
 /// Runs the hooks that this update calls for, if it changed the phase.
 pub fn run(hooks: &Hooks, change: &Change) {
-    let to = change.updated.breaker.phase.word();
+    let to = change.updated.breaker.phase.kind().as_str();
     if change.from == to {
         return;
     }
@@ -91,7 +91,7 @@ fn variables(change: &Change) -> [(OsString, OsString); 7] {
     [
         ("BRK_NAME", Some(change.name.to_string())),
         ("BRK_FROM", Some(change.from.to_owned())),
-        ("BRK_TO", Some(breaker.phase.word().to_owned())),
+        ("BRK_TO", Some(breaker.phase.kind().as_str().to_owned())),
         ("BRK_REASON", reason),
         ("BRK_EXIT", exit),
         ("BRK_SIGNAL", signal),

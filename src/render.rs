@@ -3,10 +3,10 @@
 pub mod change;
 pub mod detail;
 pub mod explain;
+pub mod forecast;
 pub mod history;
 pub mod json;
 pub mod metrics;
-pub mod prospect;
 pub mod strip;
 pub mod style;
 pub mod svg;

@@ -184,9 +184,9 @@ pub trait Store {
 }
 
 /// Counts what is left of killed probes as lost where a step has freed their places.
-fn lose_freed(breaker: &mut Breaker, left: &[LiveProbe]) {
+fn record_released_probes(breaker: &mut Breaker, left: &[LiveProbe]) {
     for live in left.iter().filter(|live| !breaker.probes.contains(&live.probe)).collect::<Vec<_>>() {
-        breaker.lose_freed(&live.probe);
+        breaker.record_released_probe(&live.probe);
     }
 }
 
@@ -213,11 +213,11 @@ impl Snapshot {
     }
 
     /// The breaker as the next update would find it: without the probes that are gone.
-    pub fn settled(&self) -> Breaker {
+    pub fn without_dead_probes(&self) -> Breaker {
         let mut breaker = self.breaker.clone();
         let alive = |probe: &Probe| self.alive.iter().any(|live| live.probe == *probe);
         for probe in self.breaker.probes.iter().filter(|probe| !alive(probe)) {
-            breaker.lose(probe.place, probe.generation);
+            breaker.mark_probe_lost(probe.place, probe.generation);
         }
         breaker
     }

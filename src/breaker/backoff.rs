@@ -9,9 +9,9 @@ pub fn cooldown(policy: &Policy, level: u32) -> Millis {
     policy.cooldown.times(policy.backoff.powi(exponent)).min(policy.max_cooldown)
 }
 
-/// `wait` lengthened by up to the policy's jitter. `dice` is a number from 0 to 1.
-pub fn jittered(policy: &Policy, wait: Millis, dice: f64) -> Millis {
-    wait.plus(wait.times(policy.jitter.share() * dice.clamp(0.0, 1.0)))
+/// `wait` lengthened by up to the policy's jitter. `random` is a number from 0 to 1.
+pub fn jittered(policy: &Policy, wait: Millis, random: f64) -> Millis {
+    wait.plus(wait.times(policy.jitter.share() * random.clamp(0.0, 1.0)))
 }
 
 #[cfg(test)]
@@ -50,8 +50,8 @@ mod tests {
     fn jitter_only_lengthens() {
         let mut policy = policy(1_000, 2.0, 10_000);
         policy.jitter = Rate::from_share(0.1).expect("a share");
-        for (dice, expected) in [(0.0, 1_000), (0.5, 1_050), (1.0, 1_100), (9.0, 1_100), (-1.0, 1_000)] {
-            assert_eq!(jittered(&policy, Millis(1_000), dice), Millis(expected), "{dice}");
+        for (random, expected) in [(0.0, 1_000), (0.5, 1_050), (1.0, 1_100), (9.0, 1_100), (-1.0, 1_000)] {
+            assert_eq!(jittered(&policy, Millis(1_000), random), Millis(expected), "{random}");
         }
         assert_eq!(jittered(&policy, Millis::MAX, 1.0), Millis::MAX);
     }

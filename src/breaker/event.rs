@@ -148,7 +148,7 @@ fn is_false(value: &bool) -> bool {
 
 impl RefusedBy {
     /// The word that machines read.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             RefusedBy::Open => "open",
             RefusedBy::Probing => "probing",
@@ -159,7 +159,7 @@ impl RefusedBy {
 }
 
 impl HoldAs {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             HoldAs::Open => "open",
             HoldAs::Closed => "closed",

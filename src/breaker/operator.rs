@@ -7,7 +7,7 @@ use super::{Breaker, Phase, TripFor, backoff};
 impl Breaker {
     /// Closed, and everything that could keep it from running is forgotten. The totals stay.
     pub fn reset(&mut self, now: Timestamp) {
-        self.settle(now);
+        self.expire_hold(now);
         self.phase = Phase::Closed;
         self.since = now;
         self.streak = 0;
@@ -18,30 +18,32 @@ impl Breaker {
         self.hold = None;
         self.probes.clear();
         self.generation += 1;
-        self.tell(EventKind::Reset);
+        self.emit(EventKind::Reset);
     }
 
     /// Opens by hand; on an open breaker, chooses a new `retry_at`.
-    pub fn trip(&mut self, length: TripFor, reason: Option<String>, now: Timestamp, dice: f64) {
-        self.settle(now);
+    pub fn trip(&mut self, length: TripFor, reason: Option<String>, now: Timestamp, random: f64) {
+        self.expire_hold(now);
         let level = match self.phase {
             Phase::Closed => self.next_level(now),
             Phase::Open(_) | Phase::HalfOpen { .. } => self.level,
         };
         let wait = match length {
             TripFor::Exactly(wait) => wait,
-            TripFor::CooldownOf(policy) => backoff::jittered(policy, backoff::cooldown(policy, level), dice),
+            TripFor::CooldownOf(policy) => {
+                backoff::jittered(policy, backoff::cooldown(policy, level), random)
+            }
         };
         let retry_at = self.open(OpenedBy::Operator { reason: reason.clone() }, level, wait, now);
-        self.tell(EventKind::Tripped { reason, retry_at });
+        self.emit(EventKind::Tripped { reason, retry_at });
     }
 
     /// The operator's override; the last one given stands.
     pub fn hold(&mut self, hold: Hold, now: Timestamp) {
-        self.settle(now);
+        self.expire_hold(now);
         self.hold = Some(hold.clone());
         self.generation += 1;
-        self.tell(EventKind::Held { hold });
+        self.emit(EventKind::Held { hold });
     }
 
     /// Ends an override; says whether there was one.
@@ -50,7 +52,7 @@ impl Breaker {
         if held {
             self.drop_hold();
         } else {
-            self.settle(now);
+            self.expire_hold(now);
         }
         held
     }
@@ -61,7 +63,7 @@ impl Breaker {
     }
 
     /// Ends an override whose time has come.
-    pub(super) fn settle(&mut self, now: Timestamp) {
+    pub(super) fn expire_hold(&mut self, now: Timestamp) {
         if self.hold.is_some() && self.active_hold(now).is_none() {
             self.drop_hold();
         }
@@ -70,6 +72,6 @@ impl Breaker {
     pub(super) fn drop_hold(&mut self) {
         self.hold = None;
         self.generation += 1;
-        self.tell(EventKind::Released);
+        self.emit(EventKind::Released);
     }
 }

@@ -114,7 +114,7 @@ impl Ending {
     }
 
     /// The word that machines read.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Ending::Exited(_) => "exited",
             Ending::Signaled(_) => "signaled",
@@ -135,7 +135,7 @@ impl From<Status> for Ending {
 }
 
 impl Outcome {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Outcome::Success => "success",
             Outcome::Failure => "failure",
@@ -146,7 +146,7 @@ impl Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 

@@ -4,9 +4,9 @@
 //! A script is words: `@N` moves the clock; `s f i t` is a run that is admitted and ends at once (success, failure,
 //! ignored, an ending of `--trip-on`), `S F I` the same and slow, `cs cf` the same where a probe is a cheap check,
 //! `os of` the same under `--observe`; `+a` admits a run, `a:s` ends it, `a:x` loses it; `trip trip=N hold=open hold=closed hold=open/N release reset
-//! forget` are the operator's; `?` looks at the machine; `dice=X` chooses the jitter of what comes after it.
+//! forget` are the operator's; `?` looks at the machine; `random=X` chooses the jitter of what comes after it.
 //!
-//! A trace has a word for each of these but `@N` and `dice`: how a run was admitted (`+a` alone: `run probe-K by no`), else where the
+//! A trace has a word for each of these but `@N` and `random`: how a run was admitted (`+a` alone: `run probe-K by no`), else where the
 //! machine then stands (`c1`: closed, a streak of 1; `o500`: open until 500; `h0/1`: half-open after 0 successes
 //! and 1 failure), with `no`, `late` and `none` for what was refused, late, or moved nothing.
 
@@ -78,7 +78,7 @@ pub(super) struct Bench {
     pub policy: Policy,
     pub now: u64,
     pub events: Vec<Event>,
-    dice: f64,
+    random: f64,
     flying: BTreeMap<char, Permit>,
 }
 
@@ -89,7 +89,7 @@ impl Bench {
             policy: policy.clone(),
             now: 0,
             events: Vec::new(),
-            dice: 0.0,
+            random: 0.0,
             flying: BTreeMap::new(),
         }
     }
@@ -118,8 +118,8 @@ impl Bench {
             self.now = at.parse().expect("a time");
             return None;
         }
-        if let Some(dice) = word.strip_prefix("dice=") {
-            self.dice = dice.parse().expect("a number");
+        if let Some(random) = word.strip_prefix("random=") {
+            self.random = random.parse().expect("a number");
             return None;
         }
         if let Some(name) = word.strip_prefix('+') {
@@ -129,7 +129,7 @@ impl Bench {
                     let word = match permit.kind {
                         PermitKind::Normal => "run".to_owned(),
                         PermitKind::Probe(place) => format!("probe-{place}"),
-                        PermitKind::Bystander => "by".to_owned(),
+                        PermitKind::Passthrough => "by".to_owned(),
                     };
                     self.flying.insert(name.chars().next().expect("a name"), permit);
                     word
@@ -142,7 +142,7 @@ impl Bench {
                 return Some(self.end(&permit, end, Task::Command));
             }
             if let PermitKind::Probe(place) = permit.kind {
-                self.breaker.lose(place, permit.generation);
+                self.breaker.mark_probe_lost(place, permit.generation);
             }
             return Some(self.state());
         }
@@ -153,16 +153,16 @@ impl Bench {
             ("release", _) => {}
             ("forget", _) => self.breaker = Breaker::new(self.breaker.id + 1, self.policy.clone(), now),
             ("trip", "") => {
-                self.breaker.trip(TripFor::CooldownOf(&self.policy), None, now, self.dice);
+                self.breaker.trip(TripFor::CooldownOf(&self.policy), None, now, self.random);
             }
             ("trip", wait) => {
                 let wait = Millis(wait.parse().expect("a length"));
-                self.breaker.trip(TripFor::Exactly(wait), Some("works".to_owned()), now, self.dice);
+                self.breaker.trip(TripFor::Exactly(wait), Some("works".to_owned()), now, self.random);
             }
             ("hold", how) => {
                 let (how, wait) = how.split_once('/').unwrap_or((how, ""));
                 let hold = if how == "open" { HoldAs::Open } else { HoldAs::Closed };
-                let until = wait.parse().ok().map(|wait| now.after(Millis(wait)));
+                let until = wait.parse().ok().map(|wait| now.saturating_add(Millis(wait)));
                 self.breaker.hold(Hold { hold, until, reason: None }, now);
             }
             (run, _) => {
@@ -182,8 +182,8 @@ impl Bench {
     }
 
     pub fn admit(&mut self, mode: Mode, task: Task) -> Admission {
-        let visitor = Visitor { mode, pid: 7, lifetime: Some(Millis(50)), task };
-        self.breaker.admit(&self.policy, &visitor, Timestamp(self.now))
+        let request = AdmissionRequest { mode, pid: 7, lifetime: Some(Millis(50)), task };
+        self.breaker.admit(&self.policy, &request, Timestamp(self.now))
     }
 
     fn end(&mut self, permit: &Permit, end: &str, task: Task) -> String {
@@ -199,8 +199,8 @@ impl Bench {
         let duration = if end.starts_with(char::is_uppercase) { limit.plus(Millis(1)) } else { limit };
         let report = Report { ending, verdict, duration, program: "prog".to_owned(), task };
         let before = self.breaker.clone();
-        match self.breaker.complete(permit, report, &self.policy, Timestamp(self.now), self.dice) {
-            Heard::Late => {
+        match self.breaker.complete(permit, report, &self.policy, Timestamp(self.now), self.random) {
+            Completion::Late => {
                 assert_eq!(
                     machine(&before, Some(permit)),
                     machine(&self.breaker, None),
@@ -208,7 +208,7 @@ impl Bench {
                 );
                 "late".to_owned()
             }
-            Heard::InTime | Heard::FirstFailure => self.state(),
+            Completion::Counted | Completion::FirstFailure => self.state(),
         }
     }
 
@@ -246,7 +246,7 @@ pub(super) fn invariants(before: &Breaker, after: &Breaker, told: &[Event]) {
     };
     let raised = told.iter().filter(|event| is_raising(&event.kind)).count() as u64;
     assert_eq!(after.generation - before.generation, raised, "one generation a change: {told:?}");
-    if before.phase.word() != after.phase.word() {
+    if before.phase.kind().as_str() != after.phase.kind().as_str() {
         assert!(raised > 0, "a change of phase is told and raises the generation");
     }
     if let (Phase::Open(old), Phase::Open(new)) = (&before.phase, &after.phase)

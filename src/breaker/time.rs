@@ -106,11 +106,11 @@ impl fmt::Display for Millis {
 }
 
 impl Timestamp {
-    pub fn after(self, wait: Millis) -> Timestamp {
+    pub fn saturating_add(self, wait: Millis) -> Timestamp {
         Timestamp(self.0.saturating_add(wait.0))
     }
 
-    pub fn before(self, length: Millis) -> Timestamp {
+    pub fn saturating_sub(self, length: Millis) -> Timestamp {
         Timestamp(self.0.saturating_sub(length.0))
     }
 
@@ -132,7 +132,7 @@ impl Clock {
     /// This clock, moved on to `reading`. Never backwards.
     #[must_use]
     pub fn advanced(&self, reading: Reading) -> Clock {
-        let time = self.time.after(self.elapsed(reading));
+        let time = self.time.saturating_add(self.elapsed(reading));
         let expected = self.wall(time);
         let skew = if expected.abs_diff(reading.wall) <= DRIFT {
             self.skew

@@ -60,7 +60,7 @@ impl Window {
             WindowSize::Count(count) => {
                 (self.calls.len().saturating_sub(count.get() as usize), Timestamp::default())
             }
-            WindowSize::Span(span) => (0, now.before(span)),
+            WindowSize::Span(span) => (0, now.saturating_sub(span)),
         };
         self.calls.iter().skip(skip).filter(move |call| call.at >= since)
     }

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::name::Name;
 use crate::output::{print, say};
-use crate::render::{json, prospect, wall_time, words};
+use crate::render::{forecast, json, wall_time, words};
 use crate::store::Store;
 
 #[derive(Serialize)]
@@ -48,25 +48,25 @@ pub fn run(args: &CheckArgs, world: &World) -> Result<Exit, Error> {
     if let Some(snapshot) = found {
         let now = snapshot.now();
         object.known = true;
-        object.phase = snapshot.breaker.phase.word();
-        match prospect::admission(&snapshot) {
+        object.phase = snapshot.breaker.phase.kind().as_str();
+        match forecast::admission(&snapshot) {
             Admission::Granted(permit) => {
                 object.probe = matches!(permit.kind, PermitKind::Probe(_));
                 let role = match permit.kind {
                     PermitKind::Probe(_) => "; a run would be a probe",
-                    PermitKind::Bystander => "; held closed, a run would be admitted",
+                    PermitKind::Passthrough => "; held closed, a run would be admitted",
                     PermitKind::Normal => "",
                 };
                 text = format!("{name}: {}{role}\n", object.phase);
             }
             Admission::Refused(refusal) => {
                 object.admitted = false;
-                object.reason = Some(refusal.why.word());
+                object.reason = Some(refusal.why.as_str());
                 object.retry_at = refusal.retry_at.map(|at| wall_time(&snapshot.clock, at));
                 object.retry_in_ms = refusal.retry_at.map(|at| at.since(now));
                 text = format!(
                     "{name}: {}\n",
-                    words::refusal(&snapshot.settled(), &snapshot.alive, &refusal, now)
+                    words::refusal(&snapshot.without_dead_probes(), &snapshot.alive, &refusal, now)
                 );
             }
         }

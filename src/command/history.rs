@@ -41,7 +41,7 @@ pub fn run(args: &HistoryArgs, world: &World) -> Result<Exit, Error> {
     }
     let last_read = entries.last().cloned();
     if let Some(since) = args.since {
-        let oldest = snapshot.now().before(since);
+        let oldest = snapshot.now().saturating_sub(since);
         entries.retain(|entry| entry.clock.time() >= oldest);
     }
     let events: Vec<_> = told(&entries).collect();
@@ -61,7 +61,7 @@ fn timeline(args: &HistoryArgs, entries: &[Entry], snapshot: &Snapshot) -> Timel
     let wanted = args.lines.map_or(usize::MAX, |lines| lines as usize);
     let first = events.take_while(|(count, _)| *count <= wanted).last().map(|(_, entry)| entry);
     let first = first.filter(|_| args.lines.is_some()).map(|entry| entry.clock.wall(entry.clock.time()));
-    let since = args.since.map(|since| snapshot.clock.wall(now.before(since)));
+    let since = args.since.map(|since| snapshot.clock.wall(now.saturating_sub(since)));
     Timeline::new(entries, &snapshot.breaker, since.max(first), snapshot.clock.wall(now))
 }
 

@@ -21,7 +21,7 @@ pub fn run(args: &HoldArgs, world: &World) -> Result<Exit, Error> {
     let mut before = None;
     let updated = world.store()?.update(name, Unknown::Create(&policy), &mut |breaker, now| {
         before = Some(Standing::of(breaker, now));
-        let until = args.length.map(|length| now.after(length));
+        let until = args.length.map(|length| now.saturating_add(length));
         breaker.hold(Hold { hold, until, reason: args.reason.clone() }, now);
     })?;
     let mut told = Told::new(args.json);

@@ -69,7 +69,7 @@ fn in_full(profile: &Profile) -> String {
 }
 
 fn word(outcome: Outcome) -> &'static str {
-    outcome.word()
+    outcome.as_str()
 }
 
 fn object(profile: &'static Profile) -> Object {

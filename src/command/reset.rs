@@ -23,7 +23,7 @@ pub fn run(args: &ResetArgs, world: &World) -> Result<Exit, Error> {
         let (mut before, mut phase) = (None, "");
         let updated = store.update(&name, Unknown::Leave, &mut |breaker, now| {
             before = Some(Standing::of(breaker, now));
-            phase = breaker.phase.word();
+            phase = breaker.phase.kind().as_str();
             breaker.reset(now);
         });
         if let Some(updated) = selection.done(&name, updated) {

@@ -14,15 +14,15 @@ pub fn run(args: &TripArgs, world: &World) -> Result<Exit, Error> {
     let name = &args.name;
     let resolved = world.layers()?.resolve(Some(name), Settings::default())?;
     let configured = Plan::new(&resolved)?.policy;
-    let dice = world.env.dice();
+    let random = world.env.random();
     let (mut before, mut phase) = (None, "");
     let updated =
         world.store()?.update(name, Unknown::Create(&configured), &mut |breaker: &mut Breaker, now| {
-            phase = breaker.phase.word();
+            phase = breaker.phase.kind().as_str();
             before = Some(Standing::of(breaker, now));
             let policy = breaker.policy.clone();
             let length = args.length.map_or(TripFor::CooldownOf(&policy), TripFor::Exactly);
-            breaker.trip(length, args.reason.clone(), now, dice);
+            breaker.trip(length, args.reason.clone(), now, random);
         })?;
     let mut told = Told::new(args.json);
     if let Some(updated) = updated {

@@ -72,7 +72,7 @@ struct Object {
 impl Standing {
     pub fn of(breaker: &Breaker, now: Timestamp) -> Standing {
         Standing {
-            phase: breaker.phase.word(),
+            phase: breaker.phase.kind().as_str(),
             word: style::standing(breaker, now),
             hold: breaker.active_hold(now).map(|hold| hold.hold),
             streak: breaker.streak,
@@ -160,8 +160,8 @@ impl Change {
             changed: self.moved,
             phase_before: self.before.as_ref().map(|before| before.phase),
             phase_after: self.after.as_ref().map(|after| after.standing.phase),
-            hold_before: self.before.as_ref().and_then(|before| Some(before.hold?.word())),
-            hold_after: self.after.as_ref().and_then(|after| Some(after.standing.hold?.word())),
+            hold_before: self.before.as_ref().and_then(|before| Some(before.hold?.as_str())),
+            hold_after: self.after.as_ref().and_then(|after| Some(after.standing.hold?.as_str())),
             generation: self.after.as_ref().map(|after| after.generation),
             retry_at: time(self.after.as_ref().and_then(|after| after.retry_at)),
             until: time(self.after.as_ref().and_then(|after| after.until)),

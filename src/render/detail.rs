@@ -1,6 +1,6 @@
 //! One breaker in full.
 
-use super::prospect::{self, Prospect};
+use super::forecast::{self, Forecast};
 use super::style::{self, BOLD, Charset, DIM, paint};
 use super::{Shown, history, millis_time, strip, wall_time, words};
 use crate::breaker::Totals;
@@ -82,7 +82,7 @@ fn standing(page: &mut Page, shown: &Shown) {
     let now = snapshot.now();
     let ago =
         |at: Timestamp| format!("{}, {} ago", wall_time(&snapshot.clock, at), words::brief(now.since(at)));
-    page.line("phase", &format!("{} since {}", breaker.phase.word(), ago(breaker.since)));
+    page.line("phase", &format!("{} since {}", breaker.phase.kind().as_str(), ago(breaker.since)));
     if let Some(hold) = breaker.active_hold(now) {
         let until = hold.until.map_or_else(
             || "until 'brk release'".to_owned(),
@@ -100,16 +100,16 @@ fn standing(page: &mut Page, shown: &Shown) {
     if let Some(opening) = breaker.phase.opening() {
         page.line("reason", &words::opened_by(&opening.why));
     }
-    let next = match prospect::of(snapshot) {
-        Prospect::Run => "now".to_owned(),
-        Prospect::Bystander => "now, whatever the phase".to_owned(),
-        Prospect::Probe => "now, as a probe".to_owned(),
-        Prospect::Wait(at) => {
+    let next = match forecast::of(snapshot) {
+        Forecast::Run => "now".to_owned(),
+        Forecast::Passthrough => "now, whatever the phase".to_owned(),
+        Forecast::Probe => "now, as a probe".to_owned(),
+        Forecast::Wait(at) => {
             format!("in {}, at {}", words::wait(at.since(now)), wall_time(&snapshot.clock, at))
         }
-        Prospect::Probing => "when the probe has ended".to_owned(),
-        Prospect::Held(Some(at)) => format!("at {}, when the override ends", wall_time(&snapshot.clock, at)),
-        Prospect::Held(None) => "when it is released".to_owned(),
+        Forecast::Probing => "when the probe has ended".to_owned(),
+        Forecast::Held(Some(at)) => format!("at {}, when the override ends", wall_time(&snapshot.clock, at)),
+        Forecast::Held(None) => "when it is released".to_owned(),
     };
     page.line("next try", &next);
     if let (Some(cooldown), Some(_)) = (breaker.cooldown, breaker.phase.opening()) {

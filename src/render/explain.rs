@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::prospect::{self, Prospect};
+use super::forecast::{self, Forecast};
 use super::{json, wall_time, words};
 use crate::breaker::event::{EventKind, HoldAs, OpenedBy};
 use crate::breaker::policy::{Policy, WindowSize};
@@ -30,17 +30,17 @@ pub fn text(sentences: &[String]) -> String {
 }
 
 pub fn json(name: &Name, snapshot: &Snapshot, sentences: &[String]) -> String {
-    let (decision, retry_at) = match prospect::of(snapshot) {
-        Prospect::Run | Prospect::Bystander => ("run", None),
-        Prospect::Probe => ("probe", None),
-        Prospect::Wait(at) => ("refused", Some(at)),
-        Prospect::Held(until) => ("refused", until),
-        Prospect::Probing => ("refused", None),
+    let (decision, retry_at) = match forecast::of(snapshot) {
+        Forecast::Run | Forecast::Passthrough => ("run", None),
+        Forecast::Probe => ("probe", None),
+        Forecast::Wait(at) => ("refused", Some(at)),
+        Forecast::Held(until) => ("refused", until),
+        Forecast::Probing => ("refused", None),
     };
     json::document(&Object {
         version: 1,
         name,
-        phase: snapshot.breaker.phase.word(),
+        phase: snapshot.breaker.phase.kind().as_str(),
         decision,
         retry_at: retry_at.map(|at| wall_time(&snapshot.clock, at)),
         retry_in_ms: retry_at.map(|at| at.since(snapshot.now())),
@@ -73,20 +73,20 @@ struct Teller<'a> {
 
 impl Teller<'_> {
     fn answer(&self) -> String {
-        match prospect::of(self.snapshot) {
-            Prospect::Run => "a run would be launched now.".to_owned(),
-            Prospect::Bystander => "a run would be launched now, because it is held closed.".to_owned(),
-            Prospect::Probe => "a run would be launched now, as a probe.".to_owned(),
-            Prospect::Wait(at) => {
+        match forecast::of(self.snapshot) {
+            Forecast::Run => "a run would be launched now.".to_owned(),
+            Forecast::Passthrough => "a run would be launched now, because it is held closed.".to_owned(),
+            Forecast::Probe => "a run would be launched now, as a probe.".to_owned(),
+            Forecast::Wait(at) => {
                 format!("a run would be refused now, and for another {}.", words::wait(at.since(self.now)))
             }
-            Prospect::Probing => {
-                let (by, dead) = words::probers(&self.snapshot.settled(), &self.snapshot.alive);
+            Forecast::Probing => {
+                let (by, dead) = words::probers(&self.snapshot.without_dead_probes(), &self.snapshot.alive);
                 let by = (!by.is_empty()).then(|| format!("{} is probing", by.join(" and ")));
                 let why: Vec<_> = by.into_iter().chain(dead).collect();
                 format!("a run would be refused now, because {}.", why.join(" and "))
             }
-            Prospect::Held(_) => "a run would be refused now, because it is held open.".to_owned(),
+            Forecast::Held(_) => "a run would be refused now, because it is held open.".to_owned(),
         }
     }
 
@@ -103,9 +103,9 @@ impl Teller<'_> {
         };
         Some(format!(
             "An operator holds it {}{}, {until}: {meaning}, and meanwhile the phase stays {}.",
-            hold.hold.word(),
+            hold.hold.as_str(),
             reason.unwrap_or_default(),
-            self.breaker.phase.word()
+            self.breaker.phase.kind().as_str()
         ))
     }
 
@@ -149,7 +149,7 @@ impl Teller<'_> {
         if let (Some(closed_at), Some(cooldown)) = (breaker.closed_at, breaker.cooldown)
             && self.now.since(closed_at) <= cooldown
         {
-            let calm = closed_at.after(cooldown).since(self.now);
+            let calm = closed_at.saturating_add(cooldown).since(self.now);
             told.push(format!(
                 "It closed only {} ago: an opening in the next {} takes the next back-off level, {}.",
                 words::brief(self.now.since(closed_at)),
@@ -200,7 +200,7 @@ impl Teller<'_> {
             };
             told.push(format!("{when}, at most {probes} at once; {closes}, {}.", self.reopening()));
         }
-        if let Some(at) = prospect::forced_at(self.snapshot)
+        if let Some(at) = forecast::forced_at(self.snapshot)
             && let Some(every) = breaker.policy.run_at_least_every
         {
             told.push(format!(

@@ -73,9 +73,9 @@ fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
     match &event.kind {
         EventKind::Ended { outcome, run } | EventKind::Late { outcome, run } => {
             if matches!(event.kind, EventKind::Late { .. }) {
-                object.outcome = Some(outcome.word());
+                object.outcome = Some(outcome.as_str());
             }
-            object.ending = Some(run.ending.word());
+            object.ending = Some(run.ending.as_str());
             object.exit = run.ending.exit();
             object.signal = run.ending.signal().map(|number| signal::name(number).into_owned());
             object.duration_ms = Some(run.duration);
@@ -83,7 +83,7 @@ fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
             object.slow = Some(run.slow);
         }
         EventKind::Refused { why, retry_at, count } => {
-            object.reason = Some(why.word().to_owned());
+            object.reason = Some(why.as_str().to_owned());
             object.retry_at = retry_at.map(time);
             object.count = Some(*count);
         }
@@ -96,7 +96,7 @@ fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
             object.retry_at = Some(time(*retry_at));
         }
         EventKind::Held { hold } => {
-            object.hold = Some(hold.hold.word());
+            object.hold = Some(hold.hold.as_str());
             object.until = hold.until.map(time);
             object.reason.clone_from(&hold.reason);
         }
@@ -161,7 +161,7 @@ fn told(clock: &Clock, event: &Event) -> String {
         EventKind::Late { outcome, run } => {
             format!("{}; {outcome}, of generation {}", facts(run), event.generation)
         }
-        EventKind::Refused { why, count, .. } => format!("{}: {}", words::times(*count), why.word()),
+        EventKind::Refused { why, count, .. } => format!("{}: {}", words::times(*count), why.as_str()),
         EventKind::Lost { since, pid } => {
             format!("brk {pid}, probing for {}, is gone", words::took(now.since(*since)))
         }
@@ -174,7 +174,7 @@ fn told(clock: &Clock, event: &Event) -> String {
         EventKind::Held { hold } => {
             let until =
                 hold.until.map(|until| format!(" for {}", words::wait(until.since(now)))).unwrap_or_default();
-            format!("{}{until}{}", hold.hold.word(), because(&hold.reason))
+            format!("{}{until}{}", hold.hold.as_str(), because(&hold.reason))
         }
         EventKind::StoreLost { why } => format!("{why}; what follows stays on this host"),
         EventKind::StoreBack => "the shared store is used again".to_owned(),

@@ -130,13 +130,13 @@ fn object<'a>(shown: &'a Shown, store: &'a str) -> Object<'a> {
     let counts = breaker.counts(now);
     let share = |part: u32| (counts.total > 0).then(|| f64::from(part) / f64::from(counts.total));
     let hold = |hold: &'a Hold| Override {
-        hold: hold.hold.word(),
+        hold: hold.hold.as_str(),
         until: hold.until.map(time),
         reason: hold.reason.as_deref(),
     };
     Object {
         name,
-        phase: breaker.phase.word(),
+        phase: breaker.phase.kind().as_str(),
         generation: breaker.generation,
         since: time(breaker.since),
         reason: opening.map(|opening| words::opened_by(&opening.why)),
@@ -156,8 +156,8 @@ fn object<'a>(shown: &'a Shown, store: &'a str) -> Object<'a> {
         totals: &breaker.totals,
         last: breaker.last.as_ref().map(|last| LastObject {
             at: time(last.at),
-            outcome: if last.late { "late" } else { last.outcome.word() },
-            ending: last.ending.word(),
+            outcome: if last.late { "late" } else { last.outcome.as_str() },
+            ending: last.ending.as_str(),
             exit: last.ending.exit(),
             signal: last.ending.signal().map(|number| signal::name(number).into_owned()),
             duration_ms: last.duration,

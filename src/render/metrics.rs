@@ -14,7 +14,7 @@ pub fn open_metrics(breakers: &[Shown]) -> String {
     let mut text = String::with_capacity(breakers.len() * 1_200 + 2_000);
     family(&mut text, "brk_phase", "gauge", "Phase of the breaker: 1 for the current one.");
     for shown in breakers {
-        let current = shown.snapshot.breaker.phase.word();
+        let current = shown.snapshot.breaker.phase.kind().as_str();
         for phase in PHASES {
             let value = u8::from(phase == current);
             sample(&mut text, "brk_phase", shown, Some(("phase", phase)), value);

@@ -31,7 +31,7 @@ pub fn standing(breaker: &Breaker, now: Timestamp) -> &'static str {
     match breaker.active_hold(now).map(|hold| hold.hold) {
         Some(HoldAs::Open) => "held open",
         Some(HoldAs::Closed) => "held closed",
-        None => breaker.phase.word(),
+        None => breaker.phase.kind().as_str(),
     }
 }
 

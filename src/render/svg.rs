@@ -44,7 +44,7 @@ pub fn drawn(name: &str, timeline: &Timeline) -> String {
         let width = (x(span.to) - x(span.from)).max(1.0);
         let why = if span.why.is_empty() { String::new() } else { format!(" {}", span.why) };
         let told =
-            format!("{}{why}, {} to {}", span.state.word(), millis_time(span.from), millis_time(span.to));
+            format!("{}{why}, {} to {}", span.state.as_str(), millis_time(span.from), millis_time(span.to));
         rect(&mut svg, x(span.from), PHASE_TOP, width, ROW, fill(span.state), &told);
     }
     for &(at, mark) in &timeline.marks {
@@ -103,7 +103,7 @@ fn axis(svg: &mut String, timeline: &Timeline, length: u64, x: &dyn Fn(u64) -> f
 
 fn legend(svg: &mut String) {
     let marks = [Mark::Success, Mark::Slow, Mark::Failure, Mark::Ignored, Mark::Late, Mark::Lost];
-    let states = State::ALL.map(|state| (state.word(), fill(state)));
+    let states = State::ALL.map(|state| (state.as_str(), fill(state)));
     let marks = marks.map(|mark| (look(mark).2, look(mark).1));
     for (index, (word, color)) in states.into_iter().chain(marks).enumerate() {
         let left = LEFT + 95.0 * index as f64;

@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 
-use super::prospect::{self, Prospect};
+use super::forecast::{self, Forecast};
 use super::style::{self, BOLD, Charset, DIM, PLAIN, paint};
 use super::{Shown, strip, words};
 use crate::breaker::event::OpenedBy;
@@ -155,14 +155,14 @@ fn row(shown: &Shown) -> Row {
 /// When a run would be admitted.
 pub fn next_try(shown: &Shown) -> String {
     let now = shown.snapshot.now();
-    match prospect::of(&shown.snapshot) {
-        Prospect::Run | Prospect::Bystander | Prospect::Probe => "now".to_owned(),
-        Prospect::Wait(until) | Prospect::Held(Some(until)) => {
+    match forecast::of(&shown.snapshot) {
+        Forecast::Run | Forecast::Passthrough | Forecast::Probe => "now".to_owned(),
+        Forecast::Wait(until) | Forecast::Held(Some(until)) => {
             // Rounded up: who comes back then must not be too early.
             format!("in {}", words::brief(Millis(until.since(now).0.saturating_add(999))))
         }
-        Prospect::Probing => "probing".to_owned(),
-        Prospect::Held(None) => "never".to_owned(),
+        Forecast::Probing => "probing".to_owned(),
+        Forecast::Held(None) => "never".to_owned(),
     }
 }
 

@@ -40,7 +40,7 @@ pub enum State {
 impl State {
     pub const ALL: [State; 3] = [State::Closed, State::Open, State::HalfOpen];
 
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             State::Closed => "closed",
             State::Open => "open",
@@ -131,7 +131,7 @@ impl Timeline {
 
     /// One line that says it in numbers.
     pub fn summary(&self) -> String {
-        let shares = State::ALL.map(|state| format!("{} {:.0}%", state.word(), self.share(state) * 100.0));
+        let shares = State::ALL.map(|state| format!("{} {:.0}%", state.as_str(), self.share(state) * 100.0));
         format!(
             "{}; opened {}, {}, {} refused",
             shares.join(", "),

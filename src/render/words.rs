@@ -43,7 +43,7 @@ pub fn opened_by(why: &OpenedBy) -> String {
 
 /// A change of phase: from this one to that of the breaker.
 pub fn change(from: &str, breaker: &Breaker, now: Timestamp) -> String {
-    let to = breaker.phase.word();
+    let to = breaker.phase.kind().as_str();
     match (breaker.phase.opening(), breaker.phase.retry_at()) {
         (Some(opening), Some(at)) => {
             format!("{from} -> {to} after {}; next try in {}", opened_by(&opening.why), wait(at.since(now)))

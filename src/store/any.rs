@@ -60,7 +60,7 @@ impl AnyStore {
     }
 
     /// A step for a run, which goes on in this host's files while a shared store is away.
-    pub fn update_or_stand_in(
+    pub fn update_or_fall_back(
         &self,
         name: &Name,
         unknown: Unknown,
@@ -71,7 +71,7 @@ impl AnyStore {
             (_, Origin::Files) => self.files()?.update(name, unknown, step),
             (AnyStore::Files(files), Origin::Configured) => files.update(name, unknown, step),
             #[cfg(feature = "redis")]
-            (AnyStore::Shared(shared), Origin::Configured) => shared.update_or_stand_in(name, unknown, step),
+            (AnyStore::Shared(shared), Origin::Configured) => shared.update_or_fall_back(name, unknown, step),
         }
     }
 

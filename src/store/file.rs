@@ -196,7 +196,7 @@ impl Store for FileStore {
         let left = files.bury(&mut breaker, clock.time(), &mut warnings);
         let before = breaker.clone();
         step(&mut breaker, clock.time());
-        super::lose_freed(&mut breaker, &left);
+        super::record_released_probes(&mut breaker, &left);
         let events = breaker.take_events();
         let place = files.claim(&before.probes, &breaker)?;
         // A probe beside another, or after one that was ignored, is no event and yet must be known to the next run.

@@ -144,7 +144,7 @@ impl RedisStore {
                 _ if is_leased => {}
                 (Some(Occupant::Nobody(holder)), _) => probes::lose(&mut settled.breaker, probe, &holder),
                 // Nobody here knows whether its host got as far as to start the command, and hardly any does not.
-                _ => settled.breaker.lose_launched(probe.place, probe.generation),
+                _ => settled.breaker.mark_launched_probe_lost(probe.place, probe.generation),
             }
         }
         settled
@@ -226,7 +226,7 @@ impl Store for RedisStore {
                 line.starts_anew();
             }
             step(&mut breaker, clock.time());
-            super::lose_freed(&mut breaker, &left);
+            super::record_released_probes(&mut breaker, &left);
             let events = breaker.take_events();
             let written: Option<Answer> = match writing(found.as_ref(), &breaker, events.clone()) {
                 Writing::Nothing => None,
@@ -383,7 +383,7 @@ fn read(key: &str) -> Cmd {
 
 fn count(name: &Name, clock: Clock, event: Event) -> Cmd {
     let mark = match &event.kind {
-        EventKind::Refused { why, .. } => format!("{}/{}", event.generation, why.word()),
+        EventKind::Refused { why, .. } => format!("{}/{}", event.generation, why.as_str()),
         _ => String::new(),
     };
     let mut command = evaluate(COUNT, &[&key(name), &history_key(name)]);

@@ -10,7 +10,7 @@ use super::journal::Entry;
 use super::redis::RedisStore;
 use super::{Machine, Part, Snapshot, Store, StoreError, Tell, Unknown, Updated};
 use crate::breaker::Breaker;
-use crate::breaker::shadow::Seen;
+use crate::breaker::mirror::RemoteState;
 use crate::breaker::time::Timestamp;
 use crate::name::Name;
 
@@ -68,7 +68,7 @@ impl SharedStore {
     }
 
     /// A step for a run: on the shared store, or in this host's files while that is away.
-    pub fn update_or_stand_in(
+    pub fn update_or_fall_back(
         &self,
         name: &Name,
         unknown: Unknown,
@@ -80,7 +80,7 @@ impl SharedStore {
         };
         let why = error.to_string();
         let mut step = |breaker: &mut Breaker, now: Timestamp| {
-            breaker.stand_in(&why);
+            breaker.fall_back(&why);
             step(breaker, now);
         };
         let files = self.files().map_err(|_| error.clone())?;
@@ -141,7 +141,7 @@ impl SharedStore {
         let files = self.files()?;
         let shared = &updated.breaker;
         let now = updated.clock.time();
-        let seen = Seen::of(shared, now);
+        let seen = RemoteState::of(shared, now);
         let is_kept = match files.read(name)? {
             Some(own) => own.breaker.is_copy_of(&seen),
             None => !seen.refuses(),
@@ -166,7 +166,7 @@ impl Store for SharedStore {
         let mut updated = self.ask(Some(name), |remote| remote.update(name, unknown, step))?;
         if let Some(updated) = &mut updated
             && let Err(error) = self.keep(name, updated)
-            && Seen::of(&updated.breaker, updated.clock.time()).refuses()
+            && RemoteState::of(&updated.breaker, updated.clock.time()).refuses()
         {
             updated.warnings.push(format!(
                 "{error}; what was seen on the shared store holds only while it can be reached"

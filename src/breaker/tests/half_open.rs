@@ -110,8 +110,8 @@ fn a_lost_probe_frees_its_place_and_is_no_failure() {
     assert_eq!((totals.probes, totals.lost, totals.failure, totals.launched), (1, 1, 1, 1));
     // To lose what is not there says nothing.
     let mut bench = Bench::after(&policy(|_| {}), "t @100 +a");
-    bench.breaker.lose(1, bench.breaker.generation);
-    bench.breaker.lose(0, bench.breaker.generation - 1);
+    bench.breaker.mark_probe_lost(1, bench.breaker.generation);
+    bench.breaker.mark_probe_lost(0, bench.breaker.generation - 1);
     assert_eq!((bench.breaker.probes.len(), bench.breaker.totals.lost), (1, 0));
 }
 

@@ -39,7 +39,7 @@ impl Model for Machine {
             return;
         }
         if world.processes.contains(&Process::Idle) {
-            acts.push(Act::Ask);
+            acts.push(Act::Poll);
         }
         for (index, process) in world.processes.iter().enumerate() {
             match process {
@@ -74,7 +74,7 @@ impl Model for Machine {
         let now = Timestamp(world.now);
         let mut broken = None;
         match act {
-            Act::Ask => {
+            Act::Poll => {
                 let admission = world.ask(self);
                 let Admission::Granted(permit) = admission else {
                     world.breaker.take_events();
@@ -121,7 +121,7 @@ impl Model for Machine {
             }
             Act::Hold(hold, rest) => {
                 world.bury(self.flaw);
-                let until = rest.map(|rest| now.after(Millis(rest)));
+                let until = rest.map(|rest| now.saturating_add(Millis(rest)));
                 world.breaker.hold(Hold { hold, until, reason: None }, now);
             }
             Act::Release => {

@@ -60,14 +60,14 @@ fn jitter_is_drawn_once_and_only_lengthens() {
     check(
         &jittery,
         &[
-            ("dice=0 t", "o100"),
-            ("dice=1 t", "o150"),
-            ("dice=0.5 t @50 s dice=1 s @124 s ? @125 s", "o125 no no no o125 c0"),
+            ("random=0 t", "o100"),
+            ("random=1 t", "o150"),
+            ("random=0.5 t @50 s random=1 s @124 s ? @125 s", "o125 no no no o125 c0"),
             // On a failed probe it is drawn anew, on the next level's wait.
-            ("dice=1 t @150 f", "o150 o450"),
+            ("random=1 t @150 f", "o150 o450"),
         ],
     );
-    let bench = Bench::after(&jittery, "dice=1 t");
+    let bench = Bench::after(&jittery, "random=1 t");
     assert_eq!(bench.breaker.cooldown, Some(Millis(150)), "the wait that was chosen, jitter included");
 }
 
@@ -104,8 +104,8 @@ fn a_flapping_service_waits_longer() {
     check(
         &jittery,
         &[
-            ("dice=1 t dice=0 @150 s @300 t", "o150 c0 o500"),
-            ("dice=1 t dice=0 @150 s @301 t", "o150 c0 o401"),
+            ("random=1 t random=0 @150 s @300 t", "o150 c0 o500"),
+            ("random=1 t random=0 @150 s @301 t", "o150 c0 o401"),
         ],
     );
 }

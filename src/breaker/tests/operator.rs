@@ -181,13 +181,13 @@ fn the_first_failure_after_a_success_is_known_as_such() {
         bench.breaker.complete(&permit, report, &policy, Timestamp(bench.now), 0.0)
     };
     for (script, word, expected) in [
-        ("", "f", Heard::FirstFailure),
-        ("s", "f", Heard::FirstFailure),
-        ("f", "f", Heard::InTime),
-        ("f i", "f", Heard::InTime),
-        ("i", "f", Heard::FirstFailure),
-        ("f s", "f", Heard::FirstFailure),
-        ("f", "s", Heard::InTime),
+        ("", "f", Completion::FirstFailure),
+        ("s", "f", Completion::FirstFailure),
+        ("f", "f", Completion::Counted),
+        ("f i", "f", Completion::Counted),
+        ("i", "f", Completion::FirstFailure),
+        ("f s", "f", Completion::FirstFailure),
+        ("f", "s", Completion::Counted),
     ] {
         assert_eq!(heard(script, word), expected, "{word} after {script:?}");
     }

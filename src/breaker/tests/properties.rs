@@ -28,7 +28,7 @@ fn reference(runs: &[Call], size: WindowSize, now: u64) -> Counts {
 }
 
 fn words() -> impl Strategy<Value = String> {
-    let letters = "[sfitSFI]|c[sf]|o[sfi]|\\+[abc]|trip|trip=[0-9]{1,3}|reset|release|hold=(open|closed)(/[0-9]{1,2})?|@[0-9]{1,4}|dice=0\\.[0-9]";
+    let letters = "[sfitSFI]|c[sf]|o[sfi]|\\+[abc]|trip|trip=[0-9]{1,3}|reset|release|hold=(open|closed)(/[0-9]{1,2})?|@[0-9]{1,4}|random=0\\.[0-9]";
     proptest::collection::vec(proptest::string::string_regex(letters).expect("a pattern"), 0..40)
         .prop_map(|words| words.join(" "))
 }
@@ -153,11 +153,11 @@ proptest! {
 
     #[test]
     fn a_wait_never_exceeds_its_cap_and_never_shrinks(
-        policy in waits(), level in any::<u32>(), dice in any::<f64>(),
+        policy in waits(), level in any::<u32>(), random in any::<f64>(),
     ) {
         is_bounded(&policy, level, backoff::cooldown)?;
         let wait = backoff::cooldown(&policy, level);
-        let jittered = backoff::jittered(&policy, wait, dice);
+        let jittered = backoff::jittered(&policy, wait, random);
         prop_assert!(jittered >= wait);
         // A number has 53 bits, and the sum may be off by what it cannot hold.
         let most = wait.0 as f64 * (1.0 + policy.jitter.share());

@@ -12,7 +12,7 @@ use super::report::Report;
 use super::{Outcomes, REFUSED_NAME};
 use crate::breaker::outcome::{Ending, Outcome, Verdict};
 use crate::breaker::time::Millis;
-use crate::breaker::{Heard, Mode, Phase, Task};
+use crate::breaker::{Completion, Mode, Phase, Task};
 use crate::cli::{OnStateError, Wait};
 use crate::config::Plan;
 use crate::error::Error;
@@ -73,11 +73,11 @@ impl Attempts<'_> {
             let is_guarded = ticket.is_some();
             let (finished, verdict, recorded) = self.launch(ticket, slot.as_mut(), attempt, report)?;
             change = change.max(match &recorded {
-                Some(recorded) if recorded.heard == Heard::FirstFailure => Change::FirstFailure,
+                Some(recorded) if recorded.heard == Completion::FirstFailure => Change::FirstFailure,
                 None if !is_guarded => Change::Unknown,
                 _ => Change::None,
             });
-            let phase = recorded.as_ref().map(|recorded| recorded.updated.breaker.phase.word());
+            let phase = recorded.as_ref().map(|recorded| recorded.updated.breaker.phase.kind().as_str());
             let changed = phase.is_some() && phase != phase_before;
             let told = match (&recorded, phase_before) {
                 (Some(recorded), Some(before)) if changed => {
@@ -94,8 +94,8 @@ impl Attempts<'_> {
             }
             self.pause(&finished, attempt);
             last = Some(ran);
-            entry = self.guard.admit(Mode::Ask)?;
-            entry = self.checked(entry, slot.as_ref(), Mode::Ask, report)?;
+            entry = self.guard.admit(Mode::Poll)?;
+            entry = self.checked(entry, slot.as_ref(), Mode::Poll, report)?;
         }
         unreachable!("the attempts are bounded")
     }
@@ -114,7 +114,7 @@ impl Attempts<'_> {
                 Wait::Forever => Millis::MAX,
                 Wait::AtMost(most) => Millis(most.0.saturating_sub(waited.0)),
             };
-            let mode = if left.is_zero() { self.plan.mode } else { Mode::Ask };
+            let mode = if left.is_zero() { self.plan.mode } else { Mode::Poll };
             let (entry, slot) = match self.guard.take_slot()? {
                 super::guard::Slot::Free(slot) => (self.guard.admit(mode)?, slot),
                 super::guard::Slot::Busy => (self.guard.busy(mode)?, None),
@@ -251,7 +251,7 @@ impl Attempts<'_> {
         let retry = &self.plan.retry;
         let exponent = i32::try_from(attempt - 1).unwrap_or(i32::MAX);
         let longest = retry.delay.times(retry.backoff.powi(exponent)).min(retry.max_delay);
-        std::thread::sleep(Duration::from(longest.times(self.world.env.dice())));
+        std::thread::sleep(Duration::from(longest.times(self.world.env.random())));
     }
 }
 

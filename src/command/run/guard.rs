@@ -8,7 +8,8 @@ use crate::breaker::event::RefusedBy;
 use crate::breaker::outcome::{Ending, Verdict};
 use crate::breaker::time::{Clock, Millis, Timestamp};
 use crate::breaker::{
-    Admission, Breaker, Heard, Mode, Permit, PermitKind, Phase, Refusal, Report, Task, Visitor,
+    Admission, AdmissionRequest, Breaker, Completion, Mode, Permit, PermitKind, Phase, PhaseKind, Refusal,
+    Report, Task,
 };
 use crate::cli::{OnStateError, OnStoreError};
 use crate::config::Plan;
@@ -66,7 +67,7 @@ pub struct Refused {
 /// What a record did to the breaker.
 pub struct Recorded {
     pub updated: Updated,
-    pub heard: Heard,
+    pub heard: Completion,
 }
 
 /// A place among the runs of one name.
@@ -96,14 +97,15 @@ impl<'a> Guard<'a> {
     /// Asks to run.
     pub fn admit(&self, mode: Mode) -> Result<Entry, Error> {
         let task = if self.plan.check.is_some() { Task::Check } else { Task::Command };
-        let visitor = Visitor { mode, pid: std::process::id(), lifetime: self.plan.lifetime(), task };
-        self.ask(mode, &mut |breaker, now| breaker.admit(&self.plan.policy, &visitor, now))
+        let request =
+            AdmissionRequest { mode, pid: std::process::id(), lifetime: self.plan.lifetime(), task };
+        self.ask(mode, &mut |breaker, now| breaker.admit(&self.plan.policy, &request, now))
     }
 
     /// Is refused because as many runs as may be are alive.
     pub fn busy(&self, mode: Mode) -> Result<Entry, Error> {
         self.ask(mode, &mut |breaker, _| {
-            breaker.turned_away(Refusal { why: RefusedBy::Busy, retry_at: None }, mode)
+            breaker.refuse(Refusal { why: RefusedBy::Busy, retry_at: None }, mode)
         })
     }
 
@@ -139,14 +141,14 @@ impl<'a> Guard<'a> {
             program: if task == Task::Check { "sh" } else { self.program }.to_owned(),
             task,
         };
-        let dice = self.world.env.dice();
-        let mut heard = Heard::Late;
+        let random = self.world.env.random();
+        let mut heard = Completion::Late;
         let _kept_until_recorded = ticket.lease;
         let updated = self.update(Some(finished.ending), ticket.origin, &mut |breaker, now| {
             // The shared store has gone since it admitted the run.
-            let elsewhere = ticket.origin == Origin::Configured && breaker.is_standing_in();
-            let permit = if elsewhere { breaker.stand_in_permit() } else { ticket.permit.clone() };
-            heard = breaker.complete(&permit, report.clone(), &self.plan.policy, now, dice);
+            let elsewhere = ticket.origin == Origin::Configured && breaker.is_falling_back();
+            let permit = if elsewhere { breaker.fallback_permit() } else { ticket.permit.clone() };
+            heard = breaker.complete(&permit, report.clone(), &self.plan.policy, now, random);
         });
         let updated = updated.inspect_err(|error| self.warn(&format!("{error}; this run is not recorded")));
         Some(Recorded { updated: updated.ok()?, heard })
@@ -160,7 +162,7 @@ impl<'a> Guard<'a> {
         self.ask(mode, &mut |breaker, _| {
             let retry_at = breaker.phase.retry_at();
             let why = if retry_at.is_some() { RefusedBy::Open } else { RefusedBy::Probing };
-            breaker.turned_away(Refusal { why, retry_at }, mode)
+            breaker.refuse(Refusal { why, retry_at }, mode)
         })
     }
 
@@ -169,10 +171,10 @@ impl<'a> Guard<'a> {
         mode: Mode,
         question: &mut dyn FnMut(&mut Breaker, Timestamp) -> Admission,
     ) -> Result<Entry, Error> {
-        let mut phase_before = Phase::Closed.word();
+        let mut phase_before = PhaseKind::Closed.as_str();
         let mut answer = None;
         let updated = self.update(None, Origin::Configured, &mut |breaker, now| {
-            phase_before = breaker.phase.word();
+            phase_before = breaker.phase.kind().as_str();
             answer = Some(question(breaker, now));
         });
         match (updated, answer) {
@@ -199,17 +201,17 @@ impl<'a> Guard<'a> {
         step: &mut dyn FnMut(&mut Breaker, Timestamp),
     ) -> Result<Updated, StoreError> {
         let store = self.store.as_ref().map_err(StoreError::clone)?;
-        let mut from = Phase::Closed.word();
+        let mut from = PhaseKind::Closed.as_str();
         let unknown = Unknown::Create(&self.plan.policy);
         let mut step = |breaker: &mut Breaker, now| {
-            from = breaker.phase.word();
+            from = breaker.phase.kind().as_str();
             step(breaker, now);
         };
         let updated = match (self.plan.on_store_error, origin) {
             (OnStoreError::Run | OnStoreError::Refuse, Origin::Configured) => {
                 store.update(self.name, unknown, &mut step)?
             }
-            _ => store.update_or_stand_in(self.name, unknown, origin, &mut step)?,
+            _ => store.update_or_fall_back(self.name, unknown, origin, &mut step)?,
         };
         let updated = updated.ok_or(StoreError::NoDirectory)?;
         updated.warnings.iter().for_each(|warning| self.warn(warning));
@@ -242,7 +244,7 @@ impl<'a> Guard<'a> {
             && let Ok(store) = &self.store
             && let Ok(Some(snapshot)) = store.read(self.name)
         {
-            let mut breaker = snapshot.settled();
+            let mut breaker = snapshot.without_dead_probes();
             if let Admission::Refused(refusal) = question(&mut breaker, snapshot.now()) {
                 self.warn_once(&format!("{error}; this refusal is not counted"));
                 return Ok(Entry::Refused(refused(&breaker, &snapshot.alive, &snapshot.clock, &refusal)));
@@ -269,7 +271,7 @@ fn refused(breaker: &Breaker, alive: &[LiveProbe], clock: &Clock, refusal: &Refu
     Refused {
         why: refusal.why,
         text: words::refusal(breaker, alive, refusal, now),
-        phase: breaker.phase.word(),
+        phase: breaker.phase.kind().as_str(),
         retry_at: refusal.retry_at.map(|at| wall_time(clock, at)),
         wait: refusal.retry_at.map(|at| at.since(now)),
     }

@@ -51,7 +51,7 @@ impl<'a> Report<'a> {
     }
 
     pub fn refused(&mut self, refused: &Refused) {
-        self.reason = Some(refused.why.word());
+        self.reason = Some(refused.why.as_str());
         self.phase_before.get_or_insert(refused.phase);
         self.phase_after = Some(refused.phase);
         self.retry_at.clone_from(&refused.retry_at);
@@ -71,10 +71,10 @@ impl<'a> Report<'a> {
         self.decision = "launched";
         self.reason = None;
         self.attempts += 1;
-        self.ending = Some(finished.ending.word());
+        self.ending = Some(finished.ending.as_str());
         self.exit = finished.ending.exit();
         self.signal = finished.ending.signal().map(|number| signal::name(number).into_owned());
-        self.outcome = Some(verdict.outcome().word());
+        self.outcome = Some(verdict.outcome().as_str());
         self.duration_ms = Some(Millis::from(finished.duration));
         if let Some(ticket) = ticket {
             self.probe |= ticket.is_probe();
@@ -83,7 +83,7 @@ impl<'a> Report<'a> {
     }
 
     pub fn recorded(&mut self, recorded: Option<&Recorded>) {
-        self.phase_after = recorded.map(|recorded| recorded.updated.breaker.phase.word());
+        self.phase_after = recorded.map(|recorded| recorded.updated.breaker.phase.kind().as_str());
         self.retry_at = recorded.and_then(|recorded| {
             let Updated { breaker, clock, .. } = &recorded.updated;
             breaker.phase.retry_at().map(|at| wall_time(clock, at))

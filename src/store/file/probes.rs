@@ -129,8 +129,8 @@ fn evict(path: &Path, holder: &OwnerRecord, survivors: &[u32]) -> Option<String>
 /// A command that was started in this place is noted in its owner record.
 pub fn lose(breaker: &mut Breaker, probe: &Probe, holder: &OwnerRecord) {
     match holder.command {
-        Some(_) => breaker.lose_launched(probe.place, probe.generation),
-        None => breaker.lose(probe.place, probe.generation),
+        Some(_) => breaker.mark_launched_probe_lost(probe.place, probe.generation),
+        None => breaker.mark_probe_lost(probe.place, probe.generation),
     }
 }
 

@@ -21,7 +21,7 @@ pub enum Process {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Act {
-    Ask,
+    Poll,
     /// The command ends, and that is recorded.
     Record(usize, Verdict),
     /// `brk` dies, and its command with it.
@@ -80,7 +80,7 @@ impl Process {
         let permit = self.permit()?;
         match permit.kind {
             PermitKind::Probe(place) => Some((place, permit.generation)),
-            PermitKind::Normal | PermitKind::Bystander => None,
+            PermitKind::Normal | PermitKind::Passthrough => None,
         }
     }
 
@@ -147,7 +147,7 @@ impl World {
         }
         for probe in self.breaker.probes.clone() {
             if !self.processes.iter().any(|process| process.holds(&probe)) {
-                self.breaker.lose(probe.place, probe.generation);
+                self.breaker.mark_probe_lost(probe.place, probe.generation);
             }
         }
     }
@@ -158,8 +158,8 @@ impl World {
             self.breaker.probes.clear();
         }
         let now = self.now + u64::from(machine.flaw == Flaw::IsImpatient);
-        let visitor = Visitor { mode: Mode::Enforce, pid: 1, lifetime: None, task: Task::Command };
-        self.breaker.admit(&machine.policy, &visitor, Timestamp(now))
+        let request = AdmissionRequest { mode: Mode::Enforce, pid: 1, lifetime: None, task: Task::Command };
+        self.breaker.admit(&machine.policy, &request, Timestamp(now))
     }
 
     pub fn record(&mut self, permit: &Permit, verdict: Verdict, machine: &Machine) {

@@ -9,25 +9,27 @@ use super::{Breaker, Permit, PermitKind, Phase};
 
 /// What a breaker keeps of a shared one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shadow {
+pub struct Mirror {
     pub role: Role,
     /// What was last seen; `None`: never anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Seen>,
+    pub seen: Option<RemoteState>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The shared one is in use.
-    Copy,
-    /// The shared one is away, and this one is in use in its place.
-    StandIn,
+    #[serde(rename = "copy")]
+    Mirror,
+    /// The shared one is unavailable, and this one is in use instead.
+    #[serde(rename = "stand-in")]
+    Fallback,
 }
 
 /// What refuses runs at a shared breaker, in its own time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct RemoteState {
     /// Which breaker it was.
     pub id: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,11 +41,11 @@ pub struct Seen {
     pub hold: Option<Hold>,
 }
 
-impl Seen {
+impl RemoteState {
     /// What a shared breaker shows now.
-    pub fn of(shared: &Breaker, now: Timestamp) -> Seen {
+    pub fn of(shared: &Breaker, now: Timestamp) -> RemoteState {
         let opening = shared.phase.opening();
-        Seen {
+        RemoteState {
             id: shared.id,
             opened: opening.map(|opening| opening.at),
             retry_at: opening.map(|opening| opening.retry_at),
@@ -59,28 +61,28 @@ impl Seen {
 
 impl Breaker {
     /// Whether this is what a copy of that would be.
-    pub fn is_copy_of(&self, seen: &Seen) -> bool {
-        match &self.shadow {
+    pub fn is_copy_of(&self, seen: &RemoteState) -> bool {
+        match &self.mirror {
             None => !seen.refuses(),
-            Some(Shadow { role, seen: kept }) => *role == Role::Copy && kept.as_ref() == Some(seen),
+            Some(Mirror { role, seen: kept }) => *role == Role::Mirror && kept.as_ref() == Some(seen),
         }
     }
 
     /// Takes over what refuses runs at a shared breaker, and gives up what it had from there that is over. Each side
     /// has a time of its own, and lengths are what they share.
     pub fn copy(&mut self, shared: &Breaker, shared_now: Timestamp, now: Timestamp) {
-        let seen = Seen::of(shared, shared_now);
-        let before = self.shadow.replace(Shadow { role: Role::Copy, seen: Some(seen.clone()) });
-        let stood_in = before.as_ref().is_some_and(|shadow| shadow.role == Role::StandIn);
-        let kept = before.and_then(|shadow| shadow.seen);
+        let seen = RemoteState::of(shared, shared_now);
+        let before = self.mirror.replace(Mirror { role: Role::Mirror, seen: Some(seen.clone()) });
+        let stood_in = before.as_ref().is_some_and(|mirror| mirror.role == Role::Fallback);
+        let kept = before.and_then(|mirror| mirror.seen);
         if stood_in {
-            self.tell(EventKind::StoreBack);
+            self.emit(EventKind::StoreBack);
         }
         let kept_hold = kept.as_ref().and_then(|kept| kept.hold.as_ref());
         if seen.hold.as_ref() != kept_hold {
             match seen.hold.clone() {
                 Some(hold) => {
-                    let until = hold.until.map(|until| now.after(until.since(shared_now)));
+                    let until = hold.until.map(|until| now.saturating_add(until.since(shared_now)));
                     self.hold(Hold { until, ..hold }, now);
                 }
                 None if self.hold.is_some() => self.drop_hold(),
@@ -99,7 +101,7 @@ impl Breaker {
                     let why = opening.why.clone();
                     let retry_at = self.open(why.clone(), shared.level, wait, now);
                     self.cooldown = shared.cooldown;
-                    self.tell(EventKind::Opened { why, retry_at });
+                    self.emit(EventKind::Opened { why, retry_at });
                 }
             }
             None if was_open && self.phase != Phase::Closed => self.close(now),
@@ -108,25 +110,25 @@ impl Breaker {
     }
 
     /// From here on used in the place of a shared breaker, until that is copied again. `why` it is away is told once.
-    pub fn stand_in(&mut self, why: &str) {
-        if self.is_standing_in() {
+    pub fn fall_back(&mut self, why: &str) {
+        if self.is_falling_back() {
             return;
         }
-        let seen = self.shadow.take().and_then(|shadow| shadow.seen);
-        self.shadow = Some(Shadow { role: Role::StandIn, seen });
-        self.tell(EventKind::StoreLost { why: why.to_owned() });
+        let seen = self.mirror.take().and_then(|mirror| mirror.seen);
+        self.mirror = Some(Mirror { role: Role::Fallback, seen });
+        self.emit(EventKind::StoreLost { why: why.to_owned() });
     }
 
-    pub fn is_standing_in(&self) -> bool {
-        matches!(self.shadow, Some(Shadow { role: Role::StandIn, .. }))
+    pub fn is_falling_back(&self) -> bool {
+        matches!(self.mirror, Some(Mirror { role: Role::Fallback, .. }))
     }
 
     /// A permit for a run that a shared breaker admitted, and whose result this one hears in its place.
-    pub fn stand_in_permit(&self) -> Permit {
+    pub fn fallback_permit(&self) -> Permit {
         match self.phase {
             Phase::Closed => self.permit(PermitKind::Normal),
             // Not admitted as a probe of this one, so it decides nothing here.
-            Phase::Open(_) | Phase::HalfOpen { .. } => self.permit(PermitKind::Bystander),
+            Phase::Open(_) | Phase::HalfOpen { .. } => self.permit(PermitKind::Passthrough),
         }
     }
 }
@@ -137,7 +139,7 @@ mod tests {
     use crate::breaker::event::{HoldAs, OpenedBy};
     use crate::breaker::policy::{Draft, Policy};
     use crate::breaker::time::Millis;
-    use crate::breaker::{Admission, Mode, Task, TripFor, Visitor};
+    use crate::breaker::{Admission, AdmissionRequest, Mode, Task, TripFor};
 
     fn breaker(id: u64, now: u64) -> Breaker {
         let policy = Policy::new(Draft::default()).expect("the defaults agree");
@@ -151,9 +153,9 @@ mod tests {
     }
 
     fn is_refused(breaker: &Breaker, now: u64) -> bool {
-        let visitor = Visitor { mode: Mode::Enforce, pid: 1, lifetime: None, task: Task::Command };
+        let request = AdmissionRequest { mode: Mode::Enforce, pid: 1, lifetime: None, task: Task::Command };
         let policy = breaker.policy.clone();
-        matches!(breaker.clone().admit(&policy, &visitor, Timestamp(now)), Admission::Refused(_))
+        matches!(breaker.clone().admit(&policy, &request, Timestamp(now)), Admission::Refused(_))
     }
 
     #[test]
@@ -161,7 +163,7 @@ mod tests {
         let shared = tripped(7, 5_000_000, 60_000);
         let mut own = breaker(1, 100);
         own.copy(&shared, Timestamp(5_010_000), Timestamp(1_000));
-        assert!(own.is_copy_of(&Seen::of(&shared, Timestamp(5_010_000))));
+        assert!(own.is_copy_of(&RemoteState::of(&shared, Timestamp(5_010_000))));
         assert!(is_refused(&own, 50_999));
         assert!(!is_refused(&own, 51_000), "a copy lets the first probe in when the shared one would");
         assert!(
@@ -184,7 +186,7 @@ mod tests {
     fn what_opened_here_while_standing_in_stays() {
         let shared = breaker(7, 0);
         let mut own = breaker(1, 0);
-        own.stand_in("gone");
+        own.fall_back("gone");
         own.trip(TripFor::Exactly(Millis(60_000)), None, Timestamp(1), 0.0);
         own.copy(&shared, Timestamp(2), Timestamp(2));
         assert!(is_refused(&own, 3));
@@ -195,12 +197,12 @@ mod tests {
         let shared = tripped(7, 0, 60_000);
         let mut own = breaker(1, 0);
         own.copy(&shared, Timestamp(0), Timestamp(0));
-        own.stand_in("gone");
+        own.fall_back("gone");
         own.reset(Timestamp(1));
         own.copy(&shared, Timestamp(2), Timestamp(2));
         assert!(is_refused(&own, 3));
         let generation = own.generation;
-        own.stand_in("gone");
+        own.fall_back("gone");
         own.copy(&shared, Timestamp(4), Timestamp(4));
         assert_eq!(own.generation, generation, "an opening that holds is not opened again");
     }
@@ -223,8 +225,8 @@ mod tests {
     fn standing_in_is_told_once_and_its_end_too() {
         let shared = breaker(7, 0);
         let mut own = breaker(1, 0);
-        own.stand_in("gone");
-        own.stand_in("gone");
+        own.fall_back("gone");
+        own.fall_back("gone");
         own.copy(&shared, Timestamp(0), Timestamp(0));
         own.copy(&shared, Timestamp(1), Timestamp(1));
         let words: Vec<_> = own.take_events().into_iter().map(|event| event.kind).collect();
@@ -234,8 +236,8 @@ mod tests {
     #[test]
     fn a_result_from_the_shared_breaker_counts_here_only_while_closed() {
         let mut own = breaker(1, 0);
-        assert_eq!(own.stand_in_permit().kind, PermitKind::Normal);
+        assert_eq!(own.fallback_permit().kind, PermitKind::Normal);
         own.trip(TripFor::Exactly(Millis(60_000)), None, Timestamp(1), 0.0);
-        assert_eq!(own.stand_in_permit().kind, PermitKind::Bystander);
+        assert_eq!(own.fallback_permit().kind, PermitKind::Passthrough);
     }
 }

@@ -1,4 +1,4 @@
-//! What a visitor and a breaker say to each other: who asks, what is answered, how it ended.
+//! What a request and a breaker say to each other: who asks, what is answered, how it ended.
 
 use super::event::RefusedBy;
 use super::outcome::{Ending, Verdict};
@@ -7,7 +7,7 @@ use super::time::{Millis, Timestamp};
 
 /// Who asks to be admitted.
 #[derive(Clone, Copy, Debug)]
-pub struct Visitor {
+pub struct AdmissionRequest {
     pub mode: Mode,
     /// The process id of its `brk`.
     pub pid: u32,
@@ -20,7 +20,7 @@ pub struct Visitor {
 pub enum Mode {
     Enforce,
     /// A refusal is only an answer, and is not counted: the run waits, or has made an attempt before.
-    Ask,
+    Poll,
     /// What would be refused is counted as refused, and admitted all the same.
     Observe,
 }
@@ -56,7 +56,7 @@ pub enum PermitKind {
     /// With the number of its place.
     Probe(u32),
     /// Recorded, but moves nothing: held closed, or observing.
-    Bystander,
+    Passthrough,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -85,9 +85,9 @@ impl Report {
 
 /// What a result did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum Completion {
     /// It counted, or was recorded without moving anything.
-    InTime,
+    Counted,
     /// The first failure after a success, or of a new breaker.
     FirstFailure,
     Late,

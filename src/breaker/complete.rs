@@ -5,18 +5,18 @@ use super::outcome::{Ending, Outcome, Verdict};
 use super::policy::Policy;
 use super::time::{Millis, Timestamp};
 use super::window::{Call, Counts};
-use super::{Breaker, Heard, Last, Opening, Permit, PermitKind, Phase, Report, Task, backoff};
+use super::{Breaker, Completion, Last, Opening, Permit, PermitKind, Phase, Report, Task, backoff};
 
 impl Breaker {
-    /// Hears how a run ended. `dice`, from 0 to 1, chooses the jitter of a wait.
+    /// Hears how a run ended. `random`, from 0 to 1, chooses the jitter of a wait.
     pub fn complete(
         &mut self,
         permit: &Permit,
         report: Report,
         policy: &Policy,
         now: Timestamp,
-        dice: f64,
-    ) -> Heard {
+        random: f64,
+    ) -> Completion {
         // An override that ended by time meanwhile is for the next run to record: it must not make this one late.
         let probe = matches!(permit.kind, PermitKind::Probe(_));
         let listed = self.probes.len();
@@ -34,20 +34,20 @@ impl Breaker {
             check: report.task == Task::Check,
         };
         let late = permit.id != self.id || permit.generation != self.generation || lost;
-        let counted = lost && permit.id == self.id && self.counted.contains(&permit.serial);
+        let counted = lost && permit.id == self.id && self.launched_lost_probes.contains(&permit.serial);
         if counted {
-            self.counted.retain(|serial| *serial != permit.serial);
+            self.launched_lost_probes.retain(|serial| *serial != permit.serial);
         }
         if report.is_launch() {
             self.totals.launched += u64::from(!counted);
-            let launched = now.before(report.duration);
+            let launched = now.saturating_sub(report.duration);
             self.last_launch = Some(self.last_launch.map_or(launched, |last| last.max(launched)));
         }
         self.note(&report, late, now);
         if late {
             self.totals.late += 1;
             self.events.push(Event { generation: permit.generation, kind: EventKind::Late { outcome, run } });
-            return Heard::Late;
+            return Completion::Late;
         }
         self.policy.clone_from(policy);
         match outcome {
@@ -55,20 +55,20 @@ impl Breaker {
             Outcome::Failure => self.totals.failure += 1,
             Outcome::Ignored => self.totals.ignored += 1,
         }
-        self.tell(EventKind::Ended { outcome, run });
-        let first = outcome == Outcome::Failure && self.last_heard != Some(Outcome::Failure);
+        self.emit(EventKind::Ended { outcome, run });
+        let first = outcome == Outcome::Failure && self.last_outcome != Some(Outcome::Failure);
         if outcome != Outcome::Ignored {
-            self.last_heard = Some(outcome);
+            self.last_outcome = Some(outcome);
         }
         if outcome == Outcome::Success {
             self.last_success = Some(now);
         }
         match permit.kind {
-            PermitKind::Bystander => {}
-            PermitKind::Normal => self.heard_closed(&report, slow, policy, now, dice),
-            PermitKind::Probe(_) => self.heard_probe(&report, policy, now, dice),
+            PermitKind::Passthrough => {}
+            PermitKind::Normal => self.on_closed_result(&report, slow, policy, now, random),
+            PermitKind::Probe(_) => self.on_probe_result(&report, policy, now, random),
         }
-        if first { Heard::FirstFailure } else { Heard::InTime }
+        if first { Completion::FirstFailure } else { Completion::Counted }
     }
 
     fn note(&mut self, report: &Report, late: bool, now: Timestamp) {
@@ -85,7 +85,14 @@ impl Breaker {
         });
     }
 
-    fn heard_closed(&mut self, report: &Report, slow: bool, policy: &Policy, now: Timestamp, dice: f64) {
+    fn on_closed_result(
+        &mut self,
+        report: &Report,
+        slow: bool,
+        policy: &Policy,
+        now: Timestamp,
+        random: f64,
+    ) {
         let failed = match report.verdict.outcome() {
             Outcome::Ignored => return,
             Outcome::Success => false,
@@ -95,7 +102,7 @@ impl Breaker {
         self.window.push(Call { at: now, failed, slow }, policy.window);
         if let Some(why) = self.broken_rule(report, policy, now) {
             let level = self.next_level(now);
-            self.open_for(why, level, policy, now, dice);
+            self.open_for(why, level, policy, now, random);
         }
     }
 
@@ -120,7 +127,7 @@ impl Breaker {
         None
     }
 
-    fn heard_probe(&mut self, report: &Report, policy: &Policy, now: Timestamp, dice: f64) {
+    fn on_probe_result(&mut self, report: &Report, policy: &Policy, now: Timestamp, random: f64) {
         let Phase::HalfOpen { successes, failures, .. } = &mut self.phase else {
             return;
         };
@@ -137,7 +144,7 @@ impl Breaker {
                 let failures = *failures;
                 if failures >= policy.probe_failures.get() || report.verdict == Verdict::Trip {
                     let why = OpenedBy::Probe { failures, last: report.ending };
-                    self.open_for(why, self.level.saturating_add(1), policy, now, dice);
+                    self.open_for(why, self.level.saturating_add(1), policy, now, random);
                 }
             }
         }
@@ -148,18 +155,18 @@ impl Breaker {
         self.streak = 0;
         self.window.clear();
         self.closed_at = Some(now);
-        self.tell(EventKind::Closed);
+        self.emit(EventKind::Closed);
     }
 
-    fn open_for(&mut self, why: OpenedBy, level: u32, policy: &Policy, now: Timestamp, dice: f64) {
-        let wait = backoff::jittered(policy, backoff::cooldown(policy, level), dice);
+    fn open_for(&mut self, why: OpenedBy, level: u32, policy: &Policy, now: Timestamp, random: f64) {
+        let wait = backoff::jittered(policy, backoff::cooldown(policy, level), random);
         let retry_at = self.open(why.clone(), level, wait, now);
-        self.tell(EventKind::Opened { why, retry_at });
+        self.emit(EventKind::Opened { why, retry_at });
     }
 
     /// Opens, and says until when.
     pub(super) fn open(&mut self, why: OpenedBy, level: u32, wait: Millis, now: Timestamp) -> Timestamp {
-        let retry_at = now.after(wait);
+        let retry_at = now.saturating_add(wait);
         self.change_phase(Phase::Open(Opening { at: now, retry_at, why }), now);
         self.level = level;
         self.cooldown = Some(wait);

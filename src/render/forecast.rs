@@ -2,14 +2,14 @@
 
 use crate::breaker::event::RefusedBy;
 use crate::breaker::time::Timestamp;
-use crate::breaker::{Admission, Mode, PermitKind, Refusal, Task, Visitor};
+use crate::breaker::{Admission, AdmissionRequest, Mode, PermitKind, Refusal, Task};
 use crate::store::Snapshot;
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Prospect {
+pub enum Forecast {
     Run,
     /// Held closed: it would run and move nothing.
-    Bystander,
+    Passthrough,
     Probe,
     /// Open until then.
     Wait(Timestamp),
@@ -20,26 +20,26 @@ pub enum Prospect {
 }
 
 /// By the policy of the breaker's last run. Busy is not foreseen: that limit is of each run's own.
-pub fn of(snapshot: &Snapshot) -> Prospect {
+pub fn of(snapshot: &Snapshot) -> Forecast {
     match admission(snapshot) {
         Admission::Granted(permit) => match permit.kind {
-            PermitKind::Normal => Prospect::Run,
-            PermitKind::Probe(_) => Prospect::Probe,
-            PermitKind::Bystander => Prospect::Bystander,
+            PermitKind::Normal => Forecast::Run,
+            PermitKind::Probe(_) => Forecast::Probe,
+            PermitKind::Passthrough => Forecast::Passthrough,
         },
-        Admission::Refused(Refusal { why: RefusedBy::Held, retry_at }) => Prospect::Held(retry_at),
+        Admission::Refused(Refusal { why: RefusedBy::Held, retry_at }) => Forecast::Held(retry_at),
         Admission::Refused(Refusal { why: RefusedBy::Open, retry_at: Some(retry_at) }) => {
-            Prospect::Wait(forced_at(snapshot).map_or(retry_at, |forced| retry_at.min(forced)))
+            Forecast::Wait(forced_at(snapshot).map_or(retry_at, |forced| retry_at.min(forced)))
         }
-        Admission::Refused(_) => Prospect::Probing,
+        Admission::Refused(_) => Forecast::Probing,
     }
 }
 
 pub fn admission(snapshot: &Snapshot) -> Admission {
-    let mut breaker = snapshot.settled();
+    let mut breaker = snapshot.without_dead_probes();
     let policy = breaker.policy.clone();
-    let visitor = Visitor { mode: Mode::Enforce, pid: 0, lifetime: None, task: Task::Command };
-    breaker.admit(&policy, &visitor, snapshot.now())
+    let request = AdmissionRequest { mode: Mode::Enforce, pid: 0, lifetime: None, task: Task::Command };
+    breaker.admit(&policy, &request, snapshot.now())
 }
 
 /// When a run is admitted however open the breaker is, because the last launch is so long ago.
@@ -47,5 +47,5 @@ pub fn forced_at(snapshot: &Snapshot) -> Option<Timestamp> {
     let breaker = &snapshot.breaker;
     let every = breaker.policy.run_at_least_every?;
     let opening = breaker.phase.opening()?;
-    Some(breaker.last_launch.unwrap_or(opening.at).after(every))
+    Some(breaker.last_launch.unwrap_or(opening.at).saturating_add(every))
 }
