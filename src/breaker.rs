@@ -161,7 +161,8 @@ impl Probe {
 }
 
 /// A phase without its data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PhaseKind {
     Closed,
     Open,

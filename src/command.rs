@@ -1,5 +1,6 @@
 //! One verb, one file.
 
+mod change_reporter;
 mod check;
 mod completions;
 mod config;
@@ -15,12 +16,12 @@ mod reset;
 mod run;
 mod select;
 mod status;
-mod told;
 mod trip;
 mod watch;
 
 use std::cell::OnceCell;
 
+use crate::breaker::PhaseKind;
 use crate::cli::{Cli, Settings, Verb};
 use crate::config::layers::{Layers, Resolved};
 use crate::config::store;
@@ -146,7 +147,7 @@ impl World<'_> {
     }
 
     /// Says what an operator's update met, and runs the hooks of the configuration that it calls for.
-    fn conclude(&self, name: &Name, from: &'static str, updated: &Updated, settings: &Settings) {
+    fn conclude(&self, name: &Name, from: PhaseKind, updated: &Updated, settings: &Settings) {
         updated.warnings.iter().for_each(|warning| say(&format!("{name}: warning: {warning}")));
         hook::run(&crate::config::hooks(settings), &hook::Change { name, from, updated, ending: None });
     }

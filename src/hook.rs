@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use crate::breaker::PhaseKind;
 use crate::breaker::outcome::Ending;
 use crate::breaker::time::Clock;
 use crate::name::Name;
@@ -29,7 +30,7 @@ pub struct Hooks {
 /// A change of phase, and what it came from.
 pub struct Change<'a> {
     pub name: &'a Name,
-    pub from: &'static str,
+    pub from: PhaseKind,
     pub updated: &'a Updated,
     /// The ending of the run that made the change; an operator's change has none.
     pub ending: Option<Ending>,
@@ -37,14 +38,14 @@ pub struct Change<'a> {
 
 /// Runs the hooks that this update calls for, if it changed the phase.
 pub fn run(hooks: &Hooks, change: &Change) {
-    let to = change.updated.breaker.phase.kind().as_str();
+    let to = change.updated.breaker.phase.kind();
     if change.from == to {
         return;
     }
     let edge = match (change.from, to) {
-        ("closed", "open") => &hooks.on_open,
-        (_, "closed") => &hooks.on_close,
-        _ => &None,
+        (PhaseKind::Closed, PhaseKind::Open) => &hooks.on_open,
+        (PhaseKind::Open | PhaseKind::HalfOpen, PhaseKind::Closed) => &hooks.on_close,
+        (_, PhaseKind::Open | PhaseKind::HalfOpen) | (PhaseKind::Closed, PhaseKind::Closed) => &None,
     };
     for script in [edge, &hooks.on_change].into_iter().flatten() {
         if let Err(error) = run_one(script, change) {
@@ -90,7 +91,7 @@ fn variables(change: &Change) -> [(OsString, OsString); 7] {
     let retry_at = breaker.phase.retry_at().map(|at| wall_time(clock(change), at));
     [
         ("BRK_NAME", Some(change.name.to_string())),
-        ("BRK_FROM", Some(change.from.to_owned())),
+        ("BRK_FROM", Some(change.from.as_str().to_owned())),
         ("BRK_TO", Some(breaker.phase.kind().as_str().to_owned())),
         ("BRK_REASON", reason),
         ("BRK_EXIT", exit),

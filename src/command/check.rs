@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::World;
 use crate::breaker::time::Millis;
-use crate::breaker::{Admission, PermitKind};
+use crate::breaker::{Admission, PermitKind, PhaseKind};
 use crate::cli::CheckArgs;
 use crate::error::Error;
 use crate::exit::{self, Exit};
@@ -19,7 +19,7 @@ struct Object<'a> {
     name: &'a Name,
     known: bool,
     admitted: bool,
-    phase: &'static str,
+    phase: PhaseKind,
     probe: bool,
     reason: Option<&'static str>,
     retry_at: Option<String>,
@@ -33,7 +33,7 @@ pub fn run(args: &CheckArgs, world: &World) -> Result<Exit, Error> {
         name,
         known: false,
         admitted: true,
-        phase: "closed",
+        phase: PhaseKind::Closed,
         probe: false,
         reason: None,
         retry_at: None,
@@ -48,7 +48,7 @@ pub fn run(args: &CheckArgs, world: &World) -> Result<Exit, Error> {
     if let Some(snapshot) = found {
         let now = snapshot.now();
         object.known = true;
-        object.phase = snapshot.breaker.phase.kind().as_str();
+        object.phase = snapshot.breaker.phase.kind();
         match forecast::admission(&snapshot) {
             Admission::Granted(permit) => {
                 object.probe = matches!(permit.kind, PermitKind::Probe(_));
@@ -57,7 +57,7 @@ pub fn run(args: &CheckArgs, world: &World) -> Result<Exit, Error> {
                     PermitKind::Passthrough => "; held closed, a run would be admitted",
                     PermitKind::Normal => "",
                 };
-                text = format!("{name}: {}{role}\n", object.phase);
+                text = format!("{name}: {}{role}\n", object.phase.as_str());
             }
             Admission::Refused(refusal) => {
                 object.admitted = false;

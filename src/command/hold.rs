@@ -1,13 +1,13 @@
 //! `brk hold`: an operator's word stands above the machine.
 
 use super::World;
-use super::told::Told;
+use super::change_reporter::ChangeReporter;
 use crate::breaker::event::{Hold, HoldAs};
 use crate::cli::{HoldArgs, HoldState};
 use crate::config::policy;
 use crate::error::Error;
 use crate::exit::{self, Exit};
-use crate::render::change::{Change, Deed, Standing};
+use crate::render::change::{Change, OperatorAction, Summary};
 use crate::store::{Store, Unknown};
 
 pub fn run(args: &HoldArgs, world: &World) -> Result<Exit, Error> {
@@ -20,15 +20,15 @@ pub fn run(args: &HoldArgs, world: &World) -> Result<Exit, Error> {
     };
     let mut before = None;
     let updated = world.store()?.update(name, Unknown::Create(&policy), &mut |breaker, now| {
-        before = Some(Standing::of(breaker, now));
+        before = Some(Summary::of(breaker, now));
         let until = args.length.map(|length| now.saturating_add(length));
         breaker.hold(Hold { hold, until, reason: args.reason.clone() }, now);
     })?;
-    let mut told = Told::new(args.json);
+    let mut reporter = ChangeReporter::new(args.json);
     if let Some(updated) = updated {
-        Told::warnings(name, &updated);
-        told.change(Change::new(name, Deed::Held, before, &updated, true))?;
+        ChangeReporter::warnings(name, &updated);
+        reporter.change(Change::new(name, OperatorAction::Held, before, &updated, true))?;
     }
-    told.end()?;
+    reporter.end()?;
     Ok(Exit::Code(exit::DONE))
 }

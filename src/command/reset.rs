@@ -1,12 +1,13 @@
 //! `brk reset`: closed again, whatever was in the way.
 
 use super::World;
+use super::change_reporter::ChangeReporter;
 use super::select::{self, Selection};
-use super::told::Told;
+use crate::breaker::PhaseKind;
 use crate::cli::ResetArgs;
 use crate::error::Error;
 use crate::exit::{self, Exit};
-use crate::render::change::{Change, Deed, Standing};
+use crate::render::change::{Change, OperatorAction, Summary};
 use crate::store::{Store, Unknown};
 
 pub fn run(args: &ResetArgs, world: &World) -> Result<Exit, Error> {
@@ -18,20 +19,20 @@ pub fn run(args: &ResetArgs, world: &World) -> Result<Exit, Error> {
     } else {
         select::matching(&args.names, &store)?
     };
-    let mut told = Told::new(args.json);
+    let mut reporter = ChangeReporter::new(args.json);
     for name in std::mem::take(&mut selection.names) {
-        let (mut before, mut phase) = (None, "");
+        let (mut before, mut phase) = (None, PhaseKind::Closed);
         let updated = store.update(&name, Unknown::Leave, &mut |breaker, now| {
-            before = Some(Standing::of(breaker, now));
-            phase = breaker.phase.kind().as_str();
+            before = Some(Summary::of(breaker, now));
+            phase = breaker.phase.kind();
             breaker.reset(now);
         });
         if let Some(updated) = selection.done(&name, updated) {
             world.conclude(&name, phase, &updated, &world.settings(&name).settings);
-            told.change(Change::new(&name, Deed::Reset, before, &updated, true))?;
+            reporter.change(Change::new(&name, OperatorAction::Reset, before, &updated, true))?;
         }
     }
-    told.end()?;
+    reporter.end()?;
     Ok(selection.exit)
 }
 

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::output::{self, print, show};
 use crate::render::detail::Setting;
-use crate::render::table::{self, Room};
+use crate::render::table::{self, Width};
 use crate::render::{Shown, detail, json};
 use crate::store::AnyStore;
 use crate::store::Store;
@@ -33,11 +33,11 @@ pub fn run(args: &StatusArgs, world: &World) -> Result<Exit, Error> {
     }
 }
 
-fn room() -> Room {
-    output::terminal().map_or(Room::Usual, |(columns, _)| Room::Exactly(columns))
+fn room() -> Width {
+    output::terminal().map_or(Width::Usual, |(columns, _)| Width::Exactly(columns))
 }
 
-fn text(args: &StatusArgs, store: &AnyStore, world: &World, room: Room) -> Result<(String, Exit), Error> {
+fn text(args: &StatusArgs, store: &AnyStore, world: &World, room: Width) -> Result<(String, Exit), Error> {
     let selection = select::or_all(&args.names, store)?;
     // A part of the past that cannot be read is no reason not to show the present.
     let recent = |store: &AnyStore, shown: &mut Shown| {

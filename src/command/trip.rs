@@ -1,13 +1,13 @@
 //! `brk trip`: open now, by hand.
 
 use super::World;
-use super::told::Told;
-use crate::breaker::{Breaker, TripFor};
+use super::change_reporter::ChangeReporter;
+use crate::breaker::{Breaker, PhaseKind, TripFor};
 use crate::cli::{Settings, TripArgs};
 use crate::config::Plan;
 use crate::error::Error;
 use crate::exit::{self, Exit};
-use crate::render::change::{Change, Deed, Standing};
+use crate::render::change::{Change, OperatorAction, Summary};
 use crate::store::{Store, Unknown};
 
 pub fn run(args: &TripArgs, world: &World) -> Result<Exit, Error> {
@@ -15,20 +15,20 @@ pub fn run(args: &TripArgs, world: &World) -> Result<Exit, Error> {
     let resolved = world.layers()?.resolve(Some(name), Settings::default())?;
     let configured = Plan::new(&resolved)?.policy;
     let random = world.env.random();
-    let (mut before, mut phase) = (None, "");
+    let (mut before, mut phase) = (None, PhaseKind::Closed);
     let updated =
         world.store()?.update(name, Unknown::Create(&configured), &mut |breaker: &mut Breaker, now| {
-            phase = breaker.phase.kind().as_str();
-            before = Some(Standing::of(breaker, now));
+            phase = breaker.phase.kind();
+            before = Some(Summary::of(breaker, now));
             let policy = breaker.policy.clone();
             let length = args.length.map_or(TripFor::CooldownOf(&policy), TripFor::Exactly);
             breaker.trip(length, args.reason.clone(), now, random);
         })?;
-    let mut told = Told::new(args.json);
+    let mut reporter = ChangeReporter::new(args.json);
     if let Some(updated) = updated {
         world.conclude(name, phase, &updated, &resolved.settings);
-        told.change(Change::new(name, Deed::Tripped, before, &updated, true))?;
+        reporter.change(Change::new(name, OperatorAction::Tripped, before, &updated, true))?;
     }
-    told.end()?;
+    reporter.end()?;
     Ok(Exit::Code(exit::DONE))
 }

@@ -17,7 +17,7 @@ use crate::breaker::time::Millis;
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::output::{self, print};
-use crate::render::table::Room;
+use crate::render::table::Width;
 
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
@@ -35,17 +35,17 @@ const ENDING: [i32; 4] = [1, 2, 3, 15];
 pub fn watch(
     every: Millis,
     color: ColorChoice,
-    mut draw: impl FnMut(Room) -> Result<String, Error>,
+    mut draw: impl FnMut(Width) -> Result<String, Error>,
 ) -> Result<Exit, Error> {
     let Some(_) = output::terminal() else {
-        return repeat(every, || output::show(&draw(Room::Usual)?, color));
+        return repeat(every, || output::show(&draw(Width::Usual)?, color));
     };
     let failed = |source| Error::System { doing: "use the terminal".to_owned(), source };
     let signals = Signals::catch().map_err(failed)?;
     let mut screen = Screen::enter().map_err(failed)?;
     loop {
         let (columns, lines) = output::terminal().unwrap_or((80, 24));
-        let text = draw(Room::Exactly(columns))?;
+        let text = draw(Width::Exactly(columns))?;
         let text =
             if output::wants_color(color) { text } else { anstream::adapter::strip_str(&text).to_string() };
         print(&frame(&text, lines, every))?;

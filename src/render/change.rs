@@ -5,13 +5,13 @@ use serde::Serialize;
 use super::{json, style, wall_time, words};
 use crate::breaker::event::HoldAs;
 use crate::breaker::time::{Clock, Millis, Timestamp};
-use crate::breaker::{Breaker, Phase};
+use crate::breaker::{Breaker, Phase, PhaseKind};
 use crate::name::Name;
 use crate::store::Updated;
 
 /// What an operator did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum OperatorAction {
     Reset,
     Tripped,
     Held,
@@ -21,8 +21,8 @@ pub enum Deed {
 
 /// How a breaker stands, as far as an operator moves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    phase: &'static str,
+pub struct Summary {
+    phase: PhaseKind,
     word: &'static str,
     hold: Option<HoldAs>,
     streak: u32,
@@ -31,18 +31,18 @@ pub struct Standing {
 #[derive(Debug)]
 pub struct Change {
     name: Name,
-    deed: Deed,
+    action: OperatorAction,
     /// `None`: there was no such breaker.
-    before: Option<Standing>,
+    before: Option<Summary>,
     /// `None`: there is none any more.
     after: Option<After>,
     /// Whether anything changed.
-    moved: bool,
+    changed: bool,
 }
 
 #[derive(Debug)]
 struct After {
-    standing: Standing,
+    standing: Summary,
     generation: u64,
     clock: Clock,
     retry_at: Option<Timestamp>,
@@ -60,8 +60,8 @@ struct Object {
     name: Name,
     event: &'static str,
     changed: bool,
-    phase_before: Option<&'static str>,
-    phase_after: Option<&'static str>,
+    phase_before: Option<PhaseKind>,
+    phase_after: Option<PhaseKind>,
     hold_before: Option<&'static str>,
     hold_after: Option<&'static str>,
     generation: Option<u64>,
@@ -69,10 +69,10 @@ struct Object {
     until: Option<String>,
 }
 
-impl Standing {
-    pub fn of(breaker: &Breaker, now: Timestamp) -> Standing {
-        Standing {
-            phase: breaker.phase.kind().as_str(),
+impl Summary {
+    pub fn of(breaker: &Breaker, now: Timestamp) -> Summary {
+        Summary {
+            phase: breaker.phase.kind(),
             word: style::standing(breaker, now),
             hold: breaker.active_hold(now).map(|hold| hold.hold),
             streak: breaker.streak,
@@ -82,10 +82,16 @@ impl Standing {
 
 impl Change {
     /// Of a breaker that there is still, and that an update has just read and written.
-    pub fn new(name: &Name, deed: Deed, before: Option<Standing>, updated: &Updated, moved: bool) -> Change {
+    pub fn new(
+        name: &Name,
+        action: OperatorAction,
+        before: Option<Summary>,
+        updated: &Updated,
+        changed: bool,
+    ) -> Change {
         let (breaker, now) = (&updated.breaker, updated.clock.time());
         let after = After {
-            standing: Standing::of(breaker, now),
+            standing: Summary::of(breaker, now),
             generation: breaker.generation,
             clock: updated.clock,
             retry_at: match &breaker.phase {
@@ -94,11 +100,11 @@ impl Change {
             },
             until: breaker.active_hold(now).and_then(|hold| hold.until),
         };
-        Change { name: name.clone(), deed, before, after: Some(after), moved }
+        Change { name: name.clone(), action, before, after: Some(after), changed }
     }
 
-    pub fn forgotten(name: &Name, before: Option<Standing>) -> Change {
-        Change { name: name.clone(), deed: Deed::Forgotten, before, after: None, moved: true }
+    pub fn forgotten(name: &Name, before: Option<Summary>) -> Change {
+        Change { name: name.clone(), action: OperatorAction::Forgotten, before, after: None, changed: true }
     }
 
     /// A line for people.
@@ -107,12 +113,12 @@ impl Change {
         let Some(after) = &self.after else {
             return format!("{}: {before} -> forgotten, with its history\n", self.name);
         };
-        if !self.moved {
+        if !self.changed {
             return format!("{}: was not held; {} as before\n", self.name, after.standing.word);
         }
         let now = after.clock.time();
-        let to = match (self.deed, after.standing.hold, after.retry_at) {
-            (Deed::Held, Some(hold), _) => {
+        let to = match (self.action, after.standing.hold, after.retry_at) {
+            (OperatorAction::Held, Some(hold), _) => {
                 let until = after.until.map_or_else(
                     || "until 'brk release'".to_owned(),
                     |until| format!("for {}", words::wait(until.since(now))),
@@ -128,36 +134,36 @@ impl Change {
                     format!("open for {}{held}", words::wait(wait))
                 }
             }
-            (_, Some(hold), None) => format!("{} (but {})", after.standing.phase, words::hold(hold)),
-            (Deed::Reset, None, None) => "closed, counters cleared".to_owned(),
-            (_, None, None) => after.standing.phase.to_owned(),
+            (_, Some(hold), None) => format!("{} (but {})", after.standing.phase.as_str(), words::hold(hold)),
+            (OperatorAction::Reset, None, None) => "closed, counters cleared".to_owned(),
+            (_, None, None) => after.standing.phase.as_str().to_owned(),
         };
         format!("{}: {before} -> {to}\n", self.name)
     }
 
-    fn from(&self, before: &Standing) -> String {
+    fn from(&self, before: &Summary) -> String {
         let mut text = before.word.to_owned();
         if before.hold.is_some() {
-            text.push_str(&format!(" (phase {})", before.phase));
+            text.push_str(&format!(" (phase {})", before.phase.as_str()));
         }
-        if self.deed == Deed::Reset && before.streak > 0 {
-            text.push_str(&format!(" with {} in a row", words::counted(before.streak, "failure")));
+        if self.action == OperatorAction::Reset && before.streak > 0 {
+            text.push_str(&format!(" with {} in a row", words::pluralize(before.streak, "failure")));
         }
         text
     }
 
     fn object(self) -> Object {
-        let event = match self.deed {
-            Deed::Reset => "reset",
-            Deed::Tripped => "tripped",
-            Deed::Held => "held",
-            Deed::Released => "released",
-            Deed::Forgotten => "forgotten",
+        let event = match self.action {
+            OperatorAction::Reset => "reset",
+            OperatorAction::Tripped => "tripped",
+            OperatorAction::Held => "held",
+            OperatorAction::Released => "released",
+            OperatorAction::Forgotten => "forgotten",
         };
         let time = |at: Option<Timestamp>| Some(wall_time(&self.after.as_ref()?.clock, at?));
         Object {
             event,
-            changed: self.moved,
+            changed: self.changed,
             phase_before: self.before.as_ref().map(|before| before.phase),
             phase_after: self.after.as_ref().map(|after| after.standing.phase),
             hold_before: self.before.as_ref().and_then(|before| Some(before.hold?.as_str())),

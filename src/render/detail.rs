@@ -80,8 +80,9 @@ fn standing(page: &mut Page, shown: &Shown) {
     let snapshot = &shown.snapshot;
     let breaker = &snapshot.breaker;
     let now = snapshot.now();
-    let ago =
-        |at: Timestamp| format!("{}, {} ago", wall_time(&snapshot.clock, at), words::brief(now.since(at)));
+    let ago = |at: Timestamp| {
+        format!("{}, {} ago", wall_time(&snapshot.clock, at), words::format_age(now.since(at)))
+    };
     page.line("phase", &format!("{} since {}", breaker.phase.kind().as_str(), ago(breaker.since)));
     if let Some(hold) = breaker.active_hold(now) {
         let until = hold.until.map_or_else(
@@ -94,7 +95,7 @@ fn standing(page: &mut Page, shown: &Shown) {
                 )
             },
         );
-        let reason = hold.reason.as_ref().map(|reason| format!(": {}", words::tame(reason)));
+        let reason = hold.reason.as_ref().map(|reason| format!(": {}", words::escape_control(reason)));
         page.line("override", &format!("{} {until}{}", words::hold(hold.hold), reason.unwrap_or_default()));
     }
     if let Some(opening) = breaker.phase.opening() {
@@ -120,8 +121,8 @@ fn standing(page: &mut Page, shown: &Shown) {
     page.line("window", &window(snapshot));
     if let Some(last) = &breaker.last {
         let late = if last.late { " (late)" } else { "" };
-        let (ending, took) = (words::ending(&last.ending), words::took(last.duration));
-        let program = words::tame(&last.program);
+        let (ending, took) = (words::ending(&last.ending), words::format_elapsed(last.duration));
+        let program = words::escape_control(&last.program);
         page.line("last run", &format!("{program}: {ending} after {took}, {}{late}", last.outcome));
         page.line("", &ago(last.at));
     }
@@ -140,7 +141,7 @@ fn window(snapshot: &Snapshot) -> String {
     };
     let mut text = format!(
         "{} in {of}: {} failed, {} slow",
-        words::counted(counts.total, "run"),
+        words::pluralize(counts.total, "run"),
         counts.failures,
         counts.slow
     );
@@ -159,8 +160,9 @@ fn alive(page: &mut Page, shown: &Shown) {
     for live in &snapshot.alive {
         let command = live.command_pid.map(|pid| format!(", command {pid}")).unwrap_or_default();
         let deadline = live.probe.deadline.map(|at| format!(", until {}", wall_time(&snapshot.clock, at)));
-        let age = words::brief(now.since(live.probe.since));
-        let who = words::left(live).unwrap_or_else(|| format!("brk {}{command}", live.probe.pid));
+        let age = words::format_age(now.since(live.probe.since));
+        let who =
+            words::describe_survivors(live).unwrap_or_else(|| format!("brk {}{command}", live.probe.pid));
         page.line("probe", &format!("{who}, for {age}{}", deadline.unwrap_or_default()));
     }
     for slot in &shown.slots {
@@ -176,7 +178,10 @@ fn totals(page: &mut Page, totals: &Totals) {
         "totals",
         &format!("{launched} launched: {success} success, {failure} failure, {ignored} ignored, {late} late"),
     );
-    page.line("", &format!("{timeout} timed out; {refused} refused; opened {}", words::times(*opened)));
+    page.line(
+        "",
+        &format!("{timeout} timed out; {refused} refused; opened {}", words::format_count(*opened)),
+    );
     page.line("", &format!("{probes} probes, {lost} of them lost"));
 }
 

@@ -7,7 +7,7 @@ use super::{json, wall_time, words};
 use crate::breaker::event::{EventKind, HoldAs, OpenedBy};
 use crate::breaker::policy::{Policy, WindowSize};
 use crate::breaker::time::{Millis, Timestamp};
-use crate::breaker::{Breaker, Opening, Phase};
+use crate::breaker::{Breaker, Opening, Phase, PhaseKind};
 use crate::name::Name;
 use crate::store::Snapshot;
 use crate::store::journal::Entry;
@@ -16,7 +16,7 @@ use crate::store::journal::Entry;
 struct Object<'a> {
     version: u32,
     name: &'a Name,
-    phase: &'static str,
+    phase: PhaseKind,
     /// What a run would get: `run`, `probe` or `refused`.
     decision: &'static str,
     retry_at: Option<String>,
@@ -40,7 +40,7 @@ pub fn json(name: &Name, snapshot: &Snapshot, sentences: &[String]) -> String {
     json::document(&Object {
         version: 1,
         name,
-        phase: snapshot.breaker.phase.kind().as_str(),
+        phase: snapshot.breaker.phase.kind(),
         decision,
         retry_at: retry_at.map(|at| wall_time(&snapshot.clock, at)),
         retry_in_ms: retry_at.map(|at| at.since(snapshot.now())),
@@ -96,7 +96,7 @@ impl Teller<'_> {
             || "until 'brk release'".to_owned(),
             |at| format!("until {}, for another {}", self.at(at), words::wait(at.since(self.now))),
         );
-        let reason = hold.reason.as_ref().map(|reason| format!(" ({})", words::tame(reason)));
+        let reason = hold.reason.as_ref().map(|reason| format!(" ({})", words::escape_control(reason)));
         let meaning = match hold.hold {
             HoldAs::Open => "every run is refused",
             HoldAs::Closed => "every run is launched and recorded",
@@ -113,7 +113,7 @@ impl Teller<'_> {
     fn closed(&self) -> Vec<String> {
         let breaker = self.breaker;
         let Policy { failures, failure_rate, slow_rate, slow_after, window, min_calls, .. } = &breaker.policy;
-        let since = words::brief(self.now.since(breaker.since));
+        let since = words::format_age(self.now.since(breaker.since));
         let mut told = vec![format!("It is closed, and has been for {since}.")];
         if let Some(limit) = failures {
             let left = limit.get().saturating_sub(breaker.streak);
@@ -140,7 +140,7 @@ impl Teller<'_> {
             };
             told.push(format!(
                 "{part} of {} in the window ({span}) {word}: {rate} opens it{few}.",
-                words::counted(counts.total, "run"),
+                words::pluralize(counts.total, "run"),
             ));
         }
         if failures.is_none() && failure_rate.is_none() && slow_rate.is_none() {
@@ -152,7 +152,7 @@ impl Teller<'_> {
             let calm = closed_at.saturating_add(cooldown).since(self.now);
             told.push(format!(
                 "It closed only {} ago: an opening in the next {} takes the next back-off level, {}.",
-                words::brief(self.now.since(closed_at)),
+                words::format_age(self.now.since(closed_at)),
                 words::wait(calm),
                 breaker.level.saturating_add(1)
             ));
@@ -181,12 +181,12 @@ impl Teller<'_> {
         let mut told = vec![format!(
             "It opened at {}, {} ago, after {rule}; for {} (back-off level {}).",
             self.at(opening.at),
-            words::brief(self.now.since(opening.at)),
+            words::format_age(self.now.since(opening.at)),
             words::wait(cooldown),
             breaker.level
         )];
         if matches!(breaker.phase, Phase::Open(_)) {
-            let probes = words::counted(breaker.policy.probes.get(), "probe");
+            let probes = words::pluralize(breaker.policy.probes.get(), "probe");
             let successes = breaker.policy.probe_successes;
             let when = if opening.retry_at <= self.now {
                 format!("Since {} the next run is a probe", self.at(opening.retry_at))
@@ -232,7 +232,11 @@ impl Teller<'_> {
             .iter()
             .map(|live| {
                 let who = if live.is_orphaned() { "what is left of the killed brk" } else { "brk" };
-                format!("{who} {} for {}", live.probe.pid, words::brief(self.now.since(live.probe.since)))
+                format!(
+                    "{who} {} for {}",
+                    live.probe.pid,
+                    words::format_age(self.now.since(live.probe.since))
+                )
             })
             .collect();
         let who = if live.is_empty() { "nobody".to_owned() } else { live.join(", ") };
@@ -249,8 +253,8 @@ impl Teller<'_> {
         let mut text = format!(
             "The last run ended at {}, {} ago: {ending} after {}, {}",
             self.at(last.at),
-            words::brief(self.now.since(last.at)),
-            words::took(last.duration),
+            words::format_age(self.now.since(last.at)),
+            words::format_elapsed(last.duration),
             last.outcome
         );
         if last.late {
@@ -277,10 +281,10 @@ fn no_matter(opening: &Opening, recent: &[Entry]) -> Option<String> {
     }
     let mut parts = Vec::new();
     if late > 0 {
-        parts.push(words::counted(late, "late result"));
+        parts.push(words::pluralize(late, "late result"));
     }
     if refused > 0 {
-        parts.push(words::counted(u32::try_from(refused).unwrap_or(u32::MAX), "refusal"));
+        parts.push(words::pluralize(u32::try_from(refused).unwrap_or(u32::MAX), "refusal"));
     }
     let verb = if u64::from(late) + refused == 1 { "does" } else { "do" };
     (!parts.is_empty()).then(|| format!("{} since then {verb} not matter.", parts.join(" and ")))

@@ -154,16 +154,16 @@ fn style(kind: &EventKind) -> Style {
 fn told(clock: &Clock, event: &Event) -> String {
     let now = clock.time();
     let because = |reason: &Option<String>| {
-        reason.as_ref().map(|reason| format!(" ({})", words::tame(reason))).unwrap_or_default()
+        reason.as_ref().map(|reason| format!(" ({})", words::escape_control(reason))).unwrap_or_default()
     };
     match &event.kind {
         EventKind::Ended { run, .. } => facts(run),
         EventKind::Late { outcome, run } => {
             format!("{}; {outcome}, of generation {}", facts(run), event.generation)
         }
-        EventKind::Refused { why, count, .. } => format!("{}: {}", words::times(*count), why.as_str()),
+        EventKind::Refused { why, count, .. } => format!("{}: {}", words::format_count(*count), why.as_str()),
         EventKind::Lost { since, pid } => {
-            format!("brk {pid}, probing for {}, is gone", words::took(now.since(*since)))
+            format!("brk {pid}, probing for {}, is gone", words::format_elapsed(now.since(*since)))
         }
         EventKind::Opened { why, retry_at } => {
             format!("after {}; next try after {}", words::opened_by(why), words::wait(retry_at.since(now)))
@@ -183,7 +183,7 @@ fn told(clock: &Clock, event: &Event) -> String {
 }
 
 fn facts(run: &Run) -> String {
-    let mut text = format!("{} after {}", words::ending(&run.ending), words::took(run.duration));
+    let mut text = format!("{} after {}", words::ending(&run.ending), words::format_elapsed(run.duration));
     for (holds, word) in
         [(run.slow, "slow"), (run.probe && !run.check, "probe"), (run.check, "probe's check")]
     {

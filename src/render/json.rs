@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::{Shown, millis_time, wall_time, words};
-use crate::breaker::Totals;
 use crate::breaker::event::Hold;
 use crate::breaker::policy::{Policy, WindowSize};
 use crate::breaker::time::{Millis, Timestamp};
+use crate::breaker::{PhaseKind, Totals};
 use crate::name::Name;
 use crate::signal;
 use crate::store::{Slot, Snapshot};
@@ -21,7 +21,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct Object<'a> {
     name: &'a Name,
-    phase: &'static str,
+    phase: PhaseKind,
     generation: u64,
     since: String,
     reason: Option<String>,
@@ -136,7 +136,7 @@ fn object<'a>(shown: &'a Shown, store: &'a str) -> Object<'a> {
     };
     Object {
         name,
-        phase: breaker.phase.kind().as_str(),
+        phase: breaker.phase.kind(),
         generation: breaker.generation,
         since: time(breaker.since),
         reason: opening.map(|opening| words::opened_by(&opening.why)),

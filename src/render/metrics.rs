@@ -4,20 +4,18 @@
 use std::fmt::Write as _;
 
 use super::Shown;
+use crate::breaker::PhaseKind;
 use crate::breaker::time::Timestamp;
-
-/// The phases, by the word of their label.
-const PHASES: [&str; 3] = ["closed", "open", "half-open"];
 
 /// The whole text, `# EOF` included.
 pub fn open_metrics(breakers: &[Shown]) -> String {
     let mut text = String::with_capacity(breakers.len() * 1_200 + 2_000);
     family(&mut text, "brk_phase", "gauge", "Phase of the breaker: 1 for the current one.");
     for shown in breakers {
-        let current = shown.snapshot.breaker.phase.kind().as_str();
-        for phase in PHASES {
+        let current = shown.snapshot.breaker.phase.kind();
+        for phase in PhaseKind::ALL {
             let value = u8::from(phase == current);
-            sample(&mut text, "brk_phase", shown, Some(("phase", phase)), value);
+            sample(&mut text, "brk_phase", shown, Some(("phase", phase.as_str())), value);
         }
     }
     family(&mut text, "brk_runs", "counter", "Runs that ended, by outcome.");

@@ -97,7 +97,7 @@ fn axis(svg: &mut String, timeline: &Timeline, length: u64, x: &dyn Fn(u64) -> f
         "<text x=\"{RIGHT}\" y=\"26\" text-anchor=\"end\" fill=\"#555555\">{} to {} ({})</text>",
         millis_time(timeline.from),
         millis_time(timeline.to),
-        words::brief(Millis(length))
+        words::format_age(Millis(length))
     );
 }
 

@@ -12,7 +12,7 @@ use crate::breaker::{Breaker, Phase};
 
 /// How much room there is.
 #[derive(Clone, Copy, Debug)]
-pub enum Room {
+pub enum Width {
     /// A terminal, so many columns wide: nothing is wider, if there are 60.
     Exactly(usize),
     /// A file or a pipe: as narrow as a terminal is, but no name is cut, for somebody may look for it.
@@ -45,10 +45,10 @@ const NAME: usize = 0;
 const WHY: usize = 4;
 const LAST: usize = 5;
 const YIELDING_BUT_NAMES: [(usize, usize); 3] = [(WHY, 22), (LAST, 9), (WHY, 10)];
-const YIELDING: [(usize, usize); 8] =
+const SHRINK_ORDER: [(usize, usize); 8] =
     [(WHY, 22), (NAME, 24), (LAST, 9), (WHY, 10), (NAME, 8), (WHY, 4), (LAST, 4), (NAME, 4)];
 
-pub fn table(breakers: &[Shown], room: Room, charset: Charset) -> String {
+pub fn table(breakers: &[Shown], room: Width, charset: Charset) -> String {
     let mut sorted: Vec<&Shown> = breakers.iter().collect();
     // Trouble first; the sort keeps the order of names otherwise.
     sorted.sort_by_key(|shown| is_closed(shown));
@@ -56,8 +56,8 @@ pub fn table(breakers: &[Shown], room: Room, charset: Charset) -> String {
     let longest = rows.iter().map(|row| row.strip.len()).max().unwrap_or(0);
     let mut strip = longest.max(STRIP_HEADER.len());
     let total = match room {
-        Room::Exactly(columns) => columns,
-        Room::Usual => USUAL,
+        Width::Exactly(columns) => columns,
+        Width::Usual => USUAL,
     };
     let excess = |widths: &[usize; COLUMNS], strip: usize| {
         (widths.iter().sum::<usize>() + GAP.len() * COLUMNS + strip).saturating_sub(total)
@@ -72,9 +72,9 @@ pub fn table(breakers: &[Shown], room: Room, charset: Charset) -> String {
         widths = widest(&rows);
     }
     let yielding = match room {
-        Room::Exactly(_) => &YIELDING[..],
+        Width::Exactly(_) => &SHRINK_ORDER[..],
         // Where a long name makes it wide anyhow, the rest need not be cut until it says nothing.
-        Room::Usual => &YIELDING_BUT_NAMES[..],
+        Width::Usual => &YIELDING_BUT_NAMES[..],
     };
     for &(column, least) in yielding {
         let give = excess(&widths, strip).min(widths[column].saturating_sub(least));
@@ -137,13 +137,13 @@ fn row(shown: &Shown) -> Row {
     let cell = |text: String, style| Cell { text, style };
     let last = breaker.last.as_ref().map_or_else(
         || "never".to_owned(),
-        |last| format!("{}, {} ago", words::ending(&last.ending), words::brief(now.since(last.at))),
+        |last| format!("{}, {} ago", words::ending(&last.ending), words::format_age(now.since(last.at))),
     );
     Row {
         cells: [
             cell(shown.name.to_string(), PLAIN),
             cell(style::standing(breaker, now).to_owned(), style::standing_style(breaker, now)),
-            cell(words::brief(now.since(breaker.since)), PLAIN),
+            cell(words::format_age(now.since(breaker.since)), PLAIN),
             cell(next_try(shown), PLAIN),
             cell(why(breaker, now), PLAIN),
             cell(last, PLAIN),
@@ -159,7 +159,7 @@ pub fn next_try(shown: &Shown) -> String {
         Forecast::Run | Forecast::Passthrough | Forecast::Probe => "now".to_owned(),
         Forecast::Wait(until) | Forecast::Held(Some(until)) => {
             // Rounded up: who comes back then must not be too early.
-            format!("in {}", words::brief(Millis(until.since(now).0.saturating_add(999))))
+            format!("in {}", words::format_age(Millis(until.since(now).0.saturating_add(999))))
         }
         Forecast::Probing => "probing".to_owned(),
         Forecast::Held(None) => "never".to_owned(),
@@ -169,7 +169,7 @@ pub fn next_try(shown: &Shown) -> String {
 /// Why it is held or open, or how near its limit it is.
 fn why(breaker: &Breaker, now: Timestamp) -> String {
     if let Some(hold) = breaker.active_hold(now) {
-        return hold.reason.as_deref().map_or_else(|| "by hand".to_owned(), words::tame);
+        return hold.reason.as_deref().map_or_else(|| "by hand".to_owned(), words::escape_control);
     }
     match breaker.phase.opening() {
         Some(opening) => opened(&opening.why),
@@ -180,7 +180,7 @@ fn why(breaker: &Breaker, now: Timestamp) -> String {
 fn opened(why: &OpenedBy) -> String {
     match why {
         OpenedBy::Streak { failures, last } => {
-            format!("{}, {}", words::counted(*failures, "failure"), words::ending(last))
+            format!("{}, {}", words::pluralize(*failures, "failure"), words::ending(last))
         }
         OpenedBy::FailureRate { failures, total } => format!("{failures} of {total} failed"),
         OpenedBy::SlowRate { slow, total } => format!("{slow} of {total} slow"),
@@ -188,7 +188,7 @@ fn opened(why: &OpenedBy) -> String {
         OpenedBy::Probe { failures: 1, last } => format!("probe failed, {}", words::ending(last)),
         OpenedBy::Probe { failures, last } => format!("{failures} probes failed, {}", words::ending(last)),
         OpenedBy::Operator { reason: None } => "by hand".to_owned(),
-        OpenedBy::Operator { reason: Some(reason) } => format!("by hand: {}", words::tame(reason)),
+        OpenedBy::Operator { reason: Some(reason) } => format!("by hand: {}", words::escape_control(reason)),
     }
 }
 

@@ -135,8 +135,8 @@ impl Timeline {
         format!(
             "{}; opened {}, {}, {} refused",
             shares.join(", "),
-            words::times(u64::from(self.opened)),
-            words::counted(self.marks.len().try_into().unwrap_or(u32::MAX), "run"),
+            words::format_count(u64::from(self.opened)),
+            words::pluralize(self.marks.len().try_into().unwrap_or(u32::MAX), "run"),
             self.refusals()
         )
     }
@@ -145,7 +145,9 @@ impl Timeline {
 fn why(kind: &EventKind) -> String {
     match kind {
         EventKind::Opened { why, .. } => format!("after {}", words::opened_by(why)),
-        EventKind::Tripped { reason: Some(reason), .. } => format!("tripped: {}", words::tame(reason)),
+        EventKind::Tripped { reason: Some(reason), .. } => {
+            format!("tripped: {}", words::escape_control(reason))
+        }
         EventKind::Tripped { reason: None, .. } => "tripped".to_owned(),
         EventKind::Reset => "reset".to_owned(),
         _ => String::new(),
@@ -201,7 +203,7 @@ pub fn drawn(name: &str, timeline: &Timeline, width: usize, charset: Charset) ->
     });
     let (from, to) = (millis_time(timeline.from), millis_time(timeline.to));
     let (from, to) = (&from[..19], &to[..19]);
-    let middle = words::brief(Millis(length));
+    let middle = words::format_age(Millis(length));
     let gap = count.saturating_sub(from.len() + to.len() + middle.len() + 2);
     let axis =
         format!("{from}Z{:left$}{middle}{:right$}{to}Z", "", "", left = gap / 2, right = gap - gap / 2);

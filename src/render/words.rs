@@ -3,7 +3,7 @@
 use crate::breaker::event::{HoldAs, OpenedBy, RefusedBy};
 use crate::breaker::outcome::{Ending, Status, Unstartable};
 use crate::breaker::time::{Millis, Timestamp};
-use crate::breaker::{Breaker, Refusal};
+use crate::breaker::{Breaker, PhaseKind, Refusal};
 use crate::signal;
 use crate::store::LiveProbe;
 
@@ -27,23 +27,23 @@ pub fn ending(ending: &Ending) -> String {
 pub fn opened_by(why: &OpenedBy) -> String {
     match why {
         OpenedBy::Streak { failures, last } => {
-            format!("{} (last: {})", counted(*failures, "failure"), ending(last))
+            format!("{} (last: {})", pluralize(*failures, "failure"), ending(last))
         }
         OpenedBy::FailureRate { failures, total } => {
-            format!("{} in {}", counted(*failures, "failure"), counted(*total, "run"))
+            format!("{} in {}", pluralize(*failures, "failure"), pluralize(*total, "run"))
         }
-        OpenedBy::SlowRate { slow, total } => format!("{} in {total}", counted(*slow, "slow run")),
+        OpenedBy::SlowRate { slow, total } => format!("{} in {total}", pluralize(*slow, "slow run")),
         OpenedBy::TripOn { last } => format!("an ending that opens at once ({})", ending(last)),
         OpenedBy::Probe { failures: 1, last } => format!("a failed probe (last: {})", ending(last)),
         OpenedBy::Probe { failures, last } => format!("{failures} failed probes (last: {})", ending(last)),
         OpenedBy::Operator { reason: None } => "a trip by hand".to_owned(),
-        OpenedBy::Operator { reason: Some(reason) } => format!("a trip by hand ({})", tame(reason)),
+        OpenedBy::Operator { reason: Some(reason) } => format!("a trip by hand ({})", escape_control(reason)),
     }
 }
 
 /// A change of phase: from this one to that of the breaker.
-pub fn change(from: &str, breaker: &Breaker, now: Timestamp) -> String {
-    let to = breaker.phase.kind().as_str();
+pub fn change(from: PhaseKind, breaker: &Breaker, now: Timestamp) -> String {
+    let (from, to) = (from.as_str(), breaker.phase.kind().as_str());
     match (breaker.phase.opening(), breaker.phase.retry_at()) {
         (Some(opening), Some(at)) => {
             format!("{from} -> {to} after {}; next try in {}", opened_by(&opening.why), wait(at.since(now)))
@@ -53,7 +53,7 @@ pub fn change(from: &str, breaker: &Breaker, now: Timestamp) -> String {
 }
 
 /// What keeps the place of a probe whose `brk` is dead.
-pub fn left(live: &LiveProbe) -> Option<String> {
+pub fn describe_survivors(live: &LiveProbe) -> Option<String> {
     let pids: Vec<_> = live.survivors.iter().map(ToString::to_string).collect();
     live.is_orphaned()
         .then(|| format!("brk {} was killed; of its probe is left: {}", live.probe.pid, pids.join(", ")))
@@ -64,7 +64,7 @@ pub fn left(live: &LiveProbe) -> Option<String> {
 pub fn probers(breaker: &Breaker, alive: &[LiveProbe]) -> (Vec<String>, Vec<String>) {
     let (mut by, mut dead) = (Vec::new(), Vec::new());
     for probe in &breaker.probes {
-        match alive.iter().find(|live| live.probe == *probe).and_then(left) {
+        match alive.iter().find(|live| live.probe == *probe).and_then(describe_survivors) {
             Some(text) => dead.push(text),
             None => by.push(format!("brk {}", probe.pid)),
         }
@@ -91,7 +91,10 @@ pub fn refusal(breaker: &Breaker, alive: &[LiveProbe], refusal: &Refusal, now: T
         }
         RefusedBy::Held => {
             let reason = breaker.hold.as_ref().and_then(|hold| hold.reason.as_deref());
-            reason.map_or_else(|| "held open".to_owned(), |reason| format!("held open ({})", tame(reason)))
+            reason.map_or_else(
+                || "held open".to_owned(),
+                |reason| format!("held open ({})", escape_control(reason)),
+            )
         }
         RefusedBy::Busy => "busy".to_owned(),
     };
@@ -116,7 +119,7 @@ pub fn wait(length: Millis) -> String {
 }
 
 /// How long something took.
-pub fn took(length: Millis) -> String {
+pub fn format_elapsed(length: Millis) -> String {
     match length.0 {
         0..1_000 => format!("{}ms", length.0),
         1_000..60_000 => format!("{:.1}s", length.0 as f64 / 1_000.0),
@@ -125,7 +128,7 @@ pub fn took(length: Millis) -> String {
 }
 
 /// How long ago, or for how long, in at most two units.
-pub fn brief(length: Millis) -> String {
+pub fn format_age(length: Millis) -> String {
     let seconds = length.0 / 1_000;
     let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
     match seconds {
@@ -138,7 +141,7 @@ pub fn brief(length: Millis) -> String {
 }
 
 /// A text that somebody else wrote, without what would move a terminal's cursor or break a line.
-pub fn tame(text: &str) -> String {
+pub fn escape_control(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
         .collect()
@@ -151,12 +154,12 @@ pub fn hold(hold: HoldAs) -> &'static str {
     }
 }
 
-pub fn counted(count: u32, what: &str) -> String {
+pub fn pluralize(count: u32, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// `never`, `once`, `3 times`.
-pub fn times(count: u64) -> String {
+pub fn format_count(count: u64) -> String {
     match count {
         0 => "never".to_owned(),
         1 => "once".to_owned(),

@@ -77,7 +77,7 @@ impl Attempts<'_> {
                 None if !is_guarded => Change::Unknown,
                 _ => Change::None,
             });
-            let phase = recorded.as_ref().map(|recorded| recorded.updated.breaker.phase.kind().as_str());
+            let phase = recorded.as_ref().map(|recorded| recorded.updated.breaker.phase.kind());
             let changed = phase.is_some() && phase != phase_before;
             let told = match (&recorded, phase_before) {
                 (Some(recorded), Some(before)) if changed => {

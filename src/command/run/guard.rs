@@ -51,14 +51,14 @@ pub struct Ticket {
     /// Who admitted it, and hears how it ended.
     origin: Origin,
     /// The phase as it was found.
-    pub phase_before: &'static str,
+    pub phase_before: PhaseKind,
 }
 
 pub struct Refused {
     pub why: RefusedBy,
     /// For people: why, and when to come back.
     pub text: String,
-    pub phase: &'static str,
+    pub phase: PhaseKind,
     pub retry_at: Option<String>,
     /// For how long it is known to be of no use to ask again.
     pub wait: Option<Millis>,
@@ -171,10 +171,10 @@ impl<'a> Guard<'a> {
         mode: Mode,
         question: &mut dyn FnMut(&mut Breaker, Timestamp) -> Admission,
     ) -> Result<Entry, Error> {
-        let mut phase_before = PhaseKind::Closed.as_str();
+        let mut phase_before = PhaseKind::Closed;
         let mut answer = None;
         let updated = self.update(None, Origin::Configured, &mut |breaker, now| {
-            phase_before = breaker.phase.kind().as_str();
+            phase_before = breaker.phase.kind();
             answer = Some(question(breaker, now));
         });
         match (updated, answer) {
@@ -201,10 +201,10 @@ impl<'a> Guard<'a> {
         step: &mut dyn FnMut(&mut Breaker, Timestamp),
     ) -> Result<Updated, StoreError> {
         let store = self.store.as_ref().map_err(StoreError::clone)?;
-        let mut from = PhaseKind::Closed.as_str();
+        let mut from = PhaseKind::Closed;
         let unknown = Unknown::Create(&self.plan.policy);
         let mut step = |breaker: &mut Breaker, now| {
-            from = breaker.phase.kind().as_str();
+            from = breaker.phase.kind();
             step(breaker, now);
         };
         let updated = match (self.plan.on_store_error, origin) {
@@ -271,7 +271,7 @@ fn refused(breaker: &Breaker, alive: &[LiveProbe], clock: &Clock, refusal: &Refu
     Refused {
         why: refusal.why,
         text: words::refusal(breaker, alive, refusal, now),
-        phase: breaker.phase.kind().as_str(),
+        phase: breaker.phase.kind(),
         retry_at: refusal.retry_at.map(|at| wall_time(clock, at)),
         wait: refusal.retry_at.map(|at| at.since(now)),
     }

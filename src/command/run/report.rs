@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::guard::{Recorded, Refused, Ticket};
+use crate::breaker::PhaseKind;
 use crate::breaker::outcome::Verdict;
 use crate::breaker::time::Millis;
 use crate::name::Name;
@@ -26,8 +27,8 @@ pub struct Report<'a> {
     signal: Option<String>,
     outcome: Option<&'static str>,
     duration_ms: Option<Millis>,
-    phase_before: Option<&'static str>,
-    phase_after: Option<&'static str>,
+    phase_before: Option<PhaseKind>,
+    phase_after: Option<PhaseKind>,
     retry_at: Option<String>,
 }
 
@@ -57,7 +58,7 @@ impl<'a> Report<'a> {
         self.retry_at.clone_from(&refused.retry_at);
     }
 
-    pub fn phase_before(&self) -> Option<&'static str> {
+    pub fn phase_before(&self) -> Option<PhaseKind> {
         self.phase_before
     }
 
@@ -83,7 +84,7 @@ impl<'a> Report<'a> {
     }
 
     pub fn recorded(&mut self, recorded: Option<&Recorded>) {
-        self.phase_after = recorded.map(|recorded| recorded.updated.breaker.phase.kind().as_str());
+        self.phase_after = recorded.map(|recorded| recorded.updated.breaker.phase.kind());
         self.retry_at = recorded.and_then(|recorded| {
             let Updated { breaker, clock, .. } = &recorded.updated;
             breaker.phase.retry_at().map(|at| wall_time(clock, at))

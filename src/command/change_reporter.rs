@@ -6,14 +6,14 @@ use crate::output::{print, say};
 use crate::render::change::{self, Change};
 use crate::store::Updated;
 
-pub enum Told {
+pub enum ChangeReporter {
     Lines,
     Json(Vec<Change>),
 }
 
-impl Told {
-    pub fn new(json: bool) -> Told {
-        if json { Told::Json(Vec::new()) } else { Told::Lines }
+impl ChangeReporter {
+    pub fn new(json: bool) -> ChangeReporter {
+        if json { ChangeReporter::Json(Vec::new()) } else { ChangeReporter::Lines }
     }
 
     /// Tells what was amiss with a breaker, and has been dealt with.
@@ -23,8 +23,8 @@ impl Told {
 
     pub fn change(&mut self, change: Change) -> Result<(), Error> {
         match self {
-            Told::Lines => print(&change.line()),
-            Told::Json(changes) => {
+            ChangeReporter::Lines => print(&change.line()),
+            ChangeReporter::Json(changes) => {
                 changes.push(change);
                 Ok(())
             }
@@ -33,8 +33,8 @@ impl Told {
 
     pub fn end(self) -> Result<(), Error> {
         match self {
-            Told::Lines => Ok(()),
-            Told::Json(changes) => print(&change::json(changes)),
+            ChangeReporter::Lines => Ok(()),
+            ChangeReporter::Json(changes) => print(&change::json(changes)),
         }
     }
 }
