@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use crate::process::is_root;
+use crate::tools::needs;
 use crate::util::{Done, Sandbox, brk, finish, until_file, wait};
 
 const MINUTE: i64 = 60;
@@ -104,6 +105,7 @@ fn is_admitted(sandbox: &Sandbox, clocks: Clocks) {
 
 #[test]
 fn within_a_boot_a_wall_clock_that_is_set_moves_no_gate() {
+    needs!("namespaces");
     let sandbox = open();
     for wall in [MINUTE, -MINUTE, HOUR, -HOUR, DAY, YEARS, -YEARS, 0] {
         let clocks = Clocks { wall, ..TRUE };
@@ -117,6 +119,7 @@ fn within_a_boot_a_wall_clock_that_is_set_moves_no_gate() {
 /// Each of the clocks is really moved: what opens no gate together with the others as they are, does with another.
 #[test]
 fn a_brk_that_went_by_the_wrong_clock_would_be_noticed() {
+    needs!("namespaces", "mount");
     let sandbox = open();
     for (clocks, code) in [
         (Clocks { wall: HOUR, up: 0, boot: 0 }, 75),
@@ -131,6 +134,7 @@ fn a_brk_that_went_by_the_wrong_clock_would_be_noticed() {
 
 #[test]
 fn within_a_boot_suspend_counts_whatever_the_wall_clock_says() {
+    needs!("namespaces");
     for wall in [HOUR, 0, -YEARS, YEARS] {
         let sandbox = open();
         is_refused(&sandbox, Clocks { wall, up: HOUR / 2, boot: 0 });
@@ -140,6 +144,7 @@ fn within_a_boot_suspend_counts_whatever_the_wall_clock_says() {
 
 #[test]
 fn across_boots_the_time_that_passed_counts() {
+    needs!("namespaces", "mount");
     for wall in [HOUR, DAY, YEARS] {
         is_admitted(&open(), next_boot(wall));
     }
@@ -153,6 +158,7 @@ fn across_boots_the_time_that_passed_counts() {
 
 #[test]
 fn across_boots_a_clock_that_was_set_back_delays_by_one_cooldown_at_most() {
+    needs!("namespaces", "mount");
     for wall in [-MINUTE, -2 * HOUR, -DAY, -YEARS] {
         let sandbox = open();
         let boot = next_boot(wall);
@@ -165,6 +171,7 @@ fn across_boots_a_clock_that_was_set_back_delays_by_one_cooldown_at_most() {
 
 #[test]
 fn a_wall_clock_that_is_set_while_the_command_runs() {
+    needs!("namespaces");
     for wall in [YEARS, -YEARS] {
         let sandbox = sandbox();
         let script = format!("echo {wall} > wall; exit 7");
@@ -182,6 +189,7 @@ fn a_wall_clock_that_is_set_while_the_command_runs() {
 
 #[test]
 fn a_wall_clock_that_is_set_back_while_a_run_waits() {
+    needs!("namespaces");
     let sandbox = sandbox();
     sandbox.run(&["trip", "n", "--for", "2s"]).code(0);
     let words = ["run", "--name", "n", "--wait=1h", "--", "sh", "-c", "echo ran > ran"];

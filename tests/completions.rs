@@ -1,6 +1,6 @@
 //! The completion scripts in the real shells: commands, flags, and the names of breakers.
 
-use crate::tools::feed;
+use crate::tools::{feed, needs};
 use crate::util::{Done, Sandbox, brk};
 
 /// A sandbox with breakers, and the shell's script in a file.
@@ -45,6 +45,7 @@ fn bash(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
 
 #[test]
 fn bash_offers_commands_flags_and_names() {
+    needs!("bash");
     let sandbox = prepared("bash");
     let check = |words: &[&str], expected: &[&str]| {
         assert_eq!(bash(&sandbox, words), expected, "for {words:?}");
@@ -72,6 +73,7 @@ fn bash_offers_commands_flags_and_names() {
 
 #[test]
 fn fish_offers_commands_flags_and_names() {
+    needs!("fish");
     let sandbox = prepared("fish");
     let check = |line: &str, expected: &[&str]| {
         let script = format!("source ./script\ncomplete -C '{line}'\n");
@@ -100,6 +102,7 @@ fn fish_offers_commands_flags_and_names() {
 
 #[test]
 fn zsh_offers_commands_flags_and_names() {
+    needs!("zsh");
     let sandbox = prepared("zsh");
     std::fs::rename(sandbox.file("script"), sandbox.file("_brk")).expect("a new name");
     // A shell at a terminal of its own, asked by the key that lists what could come next. What is waited for is never

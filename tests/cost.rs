@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::tools::needs;
 use crate::util::{Sandbox, brk, finish};
 
 const RUN: [&str; 7] = ["run", "--name", "closed", "--timeout", "60", "--", "/bin/true"];
@@ -53,6 +54,7 @@ fn at_most(found: usize, bound: usize, what: &str, calls: &BTreeMap<String, usiz
 
 #[test]
 fn a_refusal_makes_few_system_calls() {
+    needs!("strace");
     let sandbox = sandbox();
     let calls = calls(&sandbox, &REFUSAL, 75);
     at_most(total(&calls), 60, "system calls", &calls);
@@ -68,6 +70,7 @@ fn a_refusal_makes_few_system_calls() {
 
 #[test]
 fn a_run_makes_few_system_calls() {
+    needs!("strace");
     let sandbox = sandbox();
     let calls = calls(&sandbox, &RUN, 0);
     // Sixty of them say what is to be done about a signal.
@@ -81,6 +84,7 @@ fn a_run_makes_few_system_calls() {
 
 #[test]
 fn neither_grows_with_the_history_or_with_the_number_of_breakers() {
+    needs!("strace", "valgrind");
     let sandbox = sandbox();
     let before = (calls(&sandbox, &RUN, 0), calls(&sandbox, &REFUSAL, 75));
     for _ in 0..200 {
@@ -111,6 +115,7 @@ fn instructions(sandbox: &Sandbox, words: &[&str], code: i32) -> u64 {
 
 #[test]
 fn both_take_few_instructions() {
+    needs!("valgrind");
     let sandbox = sandbox();
     let refusal = instructions(&sandbox, &REFUSAL, 75);
     let run = instructions(&sandbox, &RUN, 0);

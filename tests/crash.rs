@@ -2,6 +2,7 @@
 
 use std::process::{Child, Stdio};
 
+use crate::tools::needs;
 use crate::util::{Sandbox, until, until_file, wait};
 
 /// An open breaker that is due, with a wait of an hour behind its next opening.
@@ -200,6 +201,7 @@ fn a_killed_run_that_was_no_probe_leaves_nothing() {
 /// A child that has closed what it inherited, as many launchers have it, is known by its group.
 #[test]
 fn a_survivor_that_closed_its_descriptors_keeps_the_place_too() {
+    needs!("python3");
     let sandbox = Sandbox::new();
     let child = "echo $$ > child.new; mv child.new child; while :; do sleep 0.02; done";
     let script = format!("import subprocess; subprocess.run(['sh', '-c', '{child}'])");

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::tools::needs;
 use crate::util::{PATIENCE, Sandbox, brk};
 
 /// Runs as process 1 of its namespace. All that cron reads and writes is hidden behind a file system in memory; what
@@ -229,6 +230,7 @@ fn sandbox() -> Sandbox {
 
 #[test]
 fn a_crontab_of_four_lines_sends_the_right_mails_and_no_others() {
+    needs!("cron", "faketime", "mount", "root or sudo");
     let sandbox = sandbox();
     let mut cron = Cron::start(&sandbox);
     cron.until("two good backups", |cron| cron.count("db", "success") >= 2);

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::tools::needs;
 use crate::util::finish;
 
 /// The names of licences that `deny.toml` allows.
@@ -57,6 +58,7 @@ fn one<'a, 'b>(words: &'a [&'b str], allowed: &[String]) -> (bool, &'a [&'b str]
 
 #[test]
 fn licences_and_sources_are_known_ones() {
+    needs!("python3");
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(env!("CARGO_MANIFEST_DIR"));
     command.args(["metadata", "--format-version", "1", "--locked", "--all-features"]);

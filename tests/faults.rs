@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::tools::needs;
 use crate::util::{Done, Sandbox, brk, finish, scale, until};
 
 /// A situation, and the run that meets it.
@@ -300,6 +301,7 @@ const CHANGES: [usize; 7] = [0, 0, 1, 2, 2, 0, 2];
 
 #[test]
 fn changes_of_phase_are_synced_and_counts_are_not() {
+    needs!("strace");
     for (scene, changes) in SCENES.iter().zip(CHANGES) {
         let stage = Stage::new(scene);
         let names: Vec<&str> = stage.calls.iter().map(|(name, ..)| name.as_str()).collect();
@@ -317,66 +319,79 @@ fn changes_of_phase_are_synced_and_counts_are_not() {
 
 #[test]
 fn killed_in_a_first_run() {
+    needs!("strace");
     killed(0);
 }
 
 #[test]
 fn killed_while_closed() {
+    needs!("strace");
     killed(1);
 }
 
 #[test]
 fn killed_while_tripping() {
+    needs!("strace");
     killed(2);
 }
 
 #[test]
 fn killed_while_closing() {
+    needs!("strace");
     killed(3);
 }
 
 #[test]
 fn killed_while_opening_again() {
+    needs!("strace");
     killed(4);
 }
 
 #[test]
 fn killed_while_being_refused() {
+    needs!("strace");
     killed(5);
 }
 
 #[test]
 fn killed_while_compacting() {
+    needs!("strace");
     killed(6);
 }
 
 #[test]
 fn faults_in_a_first_run() {
+    needs!("strace");
     failed(0);
 }
 
 #[test]
 fn faults_while_tripping() {
+    needs!("strace");
     failed(2);
 }
 
 #[test]
 fn faults_while_closing() {
+    needs!("strace");
     failed(3);
 }
 
 #[test]
 fn faults_while_being_refused() {
+    needs!("strace");
     failed(5);
 }
 
 #[test]
 fn faults_while_compacting() {
+    needs!("strace");
     failed(6);
 }
 
 #[test]
 fn the_harness_notices_a_break() {
+    needs!("strace");
     let stage = Stage::new(&SCENES[2]);
     assert_eq!(stage.verify(&stage.sandbox()), Ok(()));
     let breaks: [fn(&Sandbox); 5] = [

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 
 use crate::process::{Sweeper, guarded, guarded_script, is_alive, kill, until_pid};
+use crate::tools::needs;
 use crate::util::{Sandbox, brk, finish};
 
 /// Prints all that a process is given, without what differs from one process to the next.
@@ -49,6 +50,7 @@ fn check_same(describe: &[&str], setup: &str) {
 
 #[test]
 fn all_that_is_given_is_passed_on() {
+    needs!("bash", "python3");
     check_same(ALL, "");
     check_same(ALL, "umask 0137");
     check_same(ALL, "cd /; exec 2>&1; set -- \"${@/describe.py/$OLDPWD/describe.py}\"");
@@ -60,6 +62,7 @@ fn all_that_is_given_is_passed_on() {
 
 #[test]
 fn signals_are_passed_on_as_they_are() {
+    needs!("bash");
     check_same(SIGNALS, "");
     for ignored in ["PIPE", "CHLD", "HUP", "INT", "TERM", "XFSZ", "TSTP", "HUP PIPE CHLD USR1 RTMIN+3"] {
         check_same(SIGNALS, &format!("trap '' {ignored}"));
@@ -72,6 +75,7 @@ fn signals_are_passed_on_as_they_are() {
 
 #[test]
 fn closed_descriptors_stay_closed() {
+    needs!("bash", "python3");
     for closed in ["0<&-", "2>&-", "0<&- 2>&-"] {
         check_same(ALL, &format!("exec {closed}"));
     }
@@ -102,6 +106,7 @@ ctypes.CDLL(None).execve(words[0], array(words), array(entries))
 
 #[test]
 fn odd_environments_are_passed_on() {
+    needs!("python3");
     let sandbox = Sandbox::new();
     let told = |words: &[&str]| {
         let mut command = sandbox.command("python3");
@@ -150,6 +155,7 @@ fn streams_are_inherited_and_nobody_waits_for_their_end() {
 
 #[test]
 fn limits_on_files_are_the_commands_and_no_end_of_brk() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let mut command = sandbox.command("bash");
     command.args([

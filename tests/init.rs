@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::process::{Sweeper, children, is_alive, is_root, kill, left, parent, stat};
+use crate::tools::needs;
 use crate::util::{Sandbox, brk, finish, until, until_file};
 
 /// `brk` in a namespace of its own, which goes when `unshare` does.
@@ -23,6 +24,7 @@ fn contained(sandbox: &Sandbox, flags: &[&str], script: &str) -> Command {
 
 #[test]
 fn statuses_of_process_1() {
+    needs!("namespaces");
     let cases: [(&[&str], &str, i32); 8] = [
         (&[], "[ $PPID -eq 1 ] && exit 7", 7),
         (&[], "kill -TERM $$", 143),
@@ -58,6 +60,7 @@ fn until_inside(unshare: u32) -> u32 {
 
 #[test]
 fn signals_to_process_1_are_passed_on() {
+    needs!("namespaces");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     for (signal, script, code) in [
@@ -75,6 +78,7 @@ fn signals_to_process_1_are_passed_on() {
 
 #[test]
 fn process_1_ends_of_signals_between_retries() {
+    needs!("namespaces");
     for (signal, code) in [("HUP", 129), ("INT", 130), ("TERM", 143)] {
         let sandbox = Sandbox::new();
         let _sweeper = Sweeper(&sandbox);
@@ -92,6 +96,7 @@ fn process_1_ends_of_signals_between_retries() {
 
 #[test]
 fn process_1_ends_of_signals_while_it_waits_to_be_admitted() {
+    needs!("namespaces");
     for (signal, code) in [("HUP", 129), ("INT", 130), ("QUIT", 131), ("TERM", 143)] {
         let sandbox = Sandbox::new();
         let _sweeper = Sweeper(&sandbox);
@@ -111,6 +116,7 @@ fn process_1_ends_of_signals_while_it_waits_to_be_admitted() {
 
 #[test]
 fn orphans_of_process_1_are_reaped() {
+    needs!("namespaces");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let script =

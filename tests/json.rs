@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::tools::valid;
+use crate::tools::{needs, valid};
 use crate::util::{Sandbox, until, until_file};
 
 /// A sandbox whose breakers have seen every event there is.
@@ -51,6 +51,7 @@ pub fn eventful() -> Sandbox {
 
 #[test]
 fn status_is_what_the_schema_says() {
+    needs!("python:jsonschema");
     let sandbox = eventful();
     let done = sandbox.run(&["status", "--json"]);
     done.code(0);
@@ -76,6 +77,7 @@ fn status_is_what_the_schema_says() {
 
 #[test]
 fn a_live_probe_and_a_taken_slot_are_named() {
+    needs!("python:jsonschema");
     let sandbox = Sandbox::new();
     sandbox.run(&["trip", "db", "--for", "0"]).code(0);
     let mut command = sandbox.brk();
@@ -104,6 +106,7 @@ fn a_live_probe_and_a_taken_slot_are_named() {
 
 #[test]
 fn history_is_what_the_schema_says() {
+    needs!("python:jsonschema");
     let sandbox = eventful();
     let mut seen = std::collections::BTreeSet::new();
     for name in ["calm", "broken", "moved", "lost"] {
@@ -132,6 +135,7 @@ fn history_is_what_the_schema_says() {
 
 #[test]
 fn every_other_json_is_what_the_schema_says() {
+    needs!("python:jsonschema");
     let sandbox = eventful();
     let check = |definition: &str, words: &[&str], code: i32| {
         let done = sandbox.run(words);

@@ -1,6 +1,7 @@
 //! The state machine from outside, rule by rule: the same table on a host's own files and on a shared store.
 
 use crate::server::{Host, Server};
+use crate::tools::needs;
 use crate::util::Sandbox;
 
 /// A rule, the flags of every run, and what is done and expected, word by word: `ok`, `fail`, `skip`, `slow` and `nine`
@@ -77,6 +78,7 @@ fn on_own_files() {
 
 #[test]
 fn on_a_shared_store() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     check(&server.host(&sandbox, "one"));
 }

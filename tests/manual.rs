@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::tools::{feed, run_python};
+use crate::tools::{feed, needs, run_python};
 use crate::util::{Done, Sandbox, brk, finish};
 
 fn pages() -> Vec<PathBuf> {
@@ -56,6 +56,7 @@ fn shell(sandbox: &Sandbox, script: &str) -> Done {
 
 #[test]
 fn mandoc_finds_nothing() {
+    needs!("mandoc");
     let sandbox = Sandbox::new();
     assert!(pages().len() > 15, "{:?}", pages());
     for page in pages() {
@@ -123,6 +124,7 @@ fn the_configuration_that_is_shown_is_valid() {
 
 #[test]
 fn the_recipes_can_be_cooked() {
+    needs!("python:yaml", "systemd-analyze", "bash");
     let sandbox = kitchen();
     let mut cooked = std::collections::BTreeMap::<String, u32>::new();
     for (kind, text) in blocks("brk-recipes.7") {
@@ -166,6 +168,7 @@ fn the_recipes_can_be_cooked() {
 
 #[test]
 fn the_examples_of_the_package_are_accepted() {
+    needs!("systemd-analyze");
     let sandbox = kitchen();
     let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging");
     let units = ["brk-example.service", "brk-example.timer"];

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use crate::json::eventful;
-use crate::tools::{feed, run_python};
+use crate::tools::{feed, needs, run_python};
 use crate::util::{Sandbox, finish};
 
 /// The samples of a text, as `name{label=value,…}` with their values; a text that is no OpenMetrics fails.
@@ -27,6 +27,7 @@ print(json.dumps(samples))
 
 #[test]
 fn a_real_parser_reads_it() {
+    needs!("python:prometheus_client");
     let sandbox = eventful();
     let odd = "quo\"te, back\\slash, \u{fc} {}";
     sandbox.run(&["run", "--name", odd, "--", "true"]).code(0);
@@ -63,6 +64,7 @@ fn a_real_parser_reads_it() {
 
 #[test]
 fn names_and_patterns_choose() {
+    needs!("python:prometheus_client");
     let sandbox = Sandbox::new();
     for name in ["db-1", "db-2", "api"] {
         sandbox.run(&["run", "--name", name, "--", "true"]).code(0);
@@ -127,6 +129,7 @@ fn ten_thousand_breakers_do_not_matter() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     for number in 0..300 {
         let journal = format!("b{number}");

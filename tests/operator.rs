@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 
 use crate::json::eventful;
+use crate::tools::needs;
 use crate::util::{Done, Sandbox, brk, finish, until, until_file};
 
 /// `brk` at a terminal of this size, whose keys and screen are this child's streams.
@@ -48,6 +49,7 @@ fn the_table_shows_trouble_first_and_fits() {
 
 #[test]
 fn a_long_name_is_whole_in_a_pipe_and_fits_a_terminal() {
+    needs!("script");
     let sandbox = Sandbox::new();
     let name = "long-".repeat(20);
     sandbox.run(&["trip", &name, "--reason", &"why ".repeat(40)]).code(0);
@@ -64,6 +66,7 @@ fn a_long_name_is_whole_in_a_pipe_and_fits_a_terminal() {
 
 #[test]
 fn colour_follows_the_usual_rules() {
+    needs!("script");
     let sandbox = Sandbox::new();
     sandbox.run(&["trip", "db"]).code(0);
     let is_colored = |done: &Done| done.stdout().contains("\u{1b}[");
@@ -97,6 +100,7 @@ fn until_shown(child: &mut Child, seen: &mut Vec<u8>, text: &str) {
 
 #[test]
 fn watching_redraws_and_ends_on_q_or_ctrl_c() {
+    needs!("script");
     let sandbox = Sandbox::new();
     sandbox.run(&["run", "--name", "db", "--", "true"]).code(0);
     for key in ["q", "\u{3}"] {
@@ -118,6 +122,7 @@ fn watching_redraws_and_ends_on_q_or_ctrl_c() {
 
 #[test]
 fn watching_puts_the_terminal_back_when_it_is_told_to_end() {
+    needs!("script");
     let sandbox = Sandbox::new();
     sandbox.run(&["run", "--name", "db", "--", "true"]).code(0);
     let words = "status --watch=100ms & echo $! >pid; fg >/dev/null; stty -a >after";
@@ -218,6 +223,7 @@ fn sentences_say_what_would_happen_and_why() {
 
 #[test]
 fn the_past_in_lines_and_pictures() {
+    needs!("python3");
     let sandbox = eventful();
     let all = sandbox.run(&["history", "broken"]);
     assert_eq!(all.stdout().lines().count(), 3, "{}", all.all());

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
+use crate::tools::needs;
 use crate::util::{Sandbox, until};
 
 struct Server {
@@ -48,6 +49,7 @@ fn requests(sandbox: &Sandbox) -> usize {
 
 #[test]
 fn an_outage_from_beginning_to_end() {
+    needs!("curl", "python3");
     let sandbox = Sandbox::new();
     sandbox.write("answer", "42\n");
     let mut server = Server::start(&sandbox, 0);
@@ -128,6 +130,7 @@ fn an_outage_from_beginning_to_end() {
 /// A server that listens and never answers is an outage as well.
 #[test]
 fn a_server_that_hangs() {
+    needs!("curl", "python3");
     let sandbox = Sandbox::new();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let port = listener.local_addr().expect("an address").port();

@@ -1,6 +1,7 @@
 //! The tables of `--profile` against the real programs: what a dead dependency makes of them is a failure, and what no
 //! waiting can mend is none, if the program says so. What a program's every code means is tested beside the tables.
 
+use crate::tools::needs;
 use crate::util::Sandbox;
 
 /// A port below those that are given out, and that nothing listens on.
@@ -24,6 +25,7 @@ fn check(profile: &str, line: &str, code: i32, counted: &str) {
 
 #[test]
 fn a_dead_dependency_is_a_failure() {
+    needs!("pg_dump", "git", "mbsync", "tar", "apt-get");
     let apt = "-o Dir::State::lists=$PWD/lists -o Dir::Cache=$PWD -o Dir::Etc::sourcelist=$PWD/sources.list \
                -o Dir::Etc::sourceparts=- -o APT::Sandbox::User=root";
     for (profile, line, code) in [
@@ -40,12 +42,14 @@ fn a_dead_dependency_is_a_failure() {
 
 #[test]
 fn a_wrong_option_is_ignored_if_the_program_tells_it_apart() {
+    needs!("git", "tar");
     check("git", "git ls-remote --nothing", 129, "ignored");
     check("tar", "tar --nothing", 64, "ignored");
 }
 
 #[test]
 fn a_documented_answer_is_a_success() {
+    needs!("git", "tar");
     check("git", "sh -c 'git init --quiet --bare a && git ls-remote --exit-code ./a'", 2, "success");
     check(
         "tar",
@@ -58,6 +62,7 @@ fn a_documented_answer_is_a_success() {
 /// A dump that fails each night opens its breaker. Under the profile of another program it would go on for ever.
 #[test]
 fn the_breaker_of_a_dump_opens() {
+    needs!("pg_dump");
     let sandbox = Sandbox::new();
     let dump = "brk run --name db --profile pg_dump -- pg_dump --host 127.0.0.1 --port 1 prod";
     for _ in 0..3 {

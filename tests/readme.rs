@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use crate::server::Server;
+use crate::tools::needs;
 use crate::util::{Sandbox, finish};
 
 /// The port that the README's server listens on; a free one takes its place here.
@@ -167,11 +168,13 @@ fn check_session(heading: &str) {
 
 #[test]
 fn the_tour_is_true() {
+    needs!("bash");
     check_session("Sixty seconds");
 }
 
 #[test]
 fn the_outage_is_true() {
+    needs!("bash");
     check_session("A real outage");
 }
 
@@ -195,6 +198,7 @@ fn the_two_commands_of_the_start_are_there() {
 
 #[test]
 fn the_recipes_are_command_lines_that_brk_accepts() {
+    needs!("redis-server", "redis-cli", "bash");
     let mut seen = 0;
     for block in blocks(&readme()) {
         for line in block.lines.join("\n").replace("\\\n", " ").lines() {

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use crate::server::{Host, Server, signal_to};
+use crate::tools::needs;
 use crate::util::{Sandbox, until, until_file, wait};
 
 const FAIL: [&str; 7] = ["run", "--name", "x", "--", "sh", "-c", "exit 7"];
@@ -17,6 +18,7 @@ fn open(host: &Host, flags: &[&str]) {
 
 #[test]
 fn an_opening_on_one_host_refuses_on_all() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
     for _ in 0..3 {
@@ -36,6 +38,7 @@ fn an_opening_on_one_host_refuses_on_all() {
 
 #[test]
 fn one_probe_among_two_hosts_and_sixteen_candidates() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let hosts = [server.host(&sandbox, "one"), server.host(&sandbox, "two")];
     open(&hosts[0], &["--cooldown", "100ms", "--jitter", "0"]);
@@ -65,6 +68,7 @@ fn one_probe_among_two_hosts_and_sixteen_candidates() {
 
 #[test]
 fn forty_failures_at_once_are_counted_as_forty() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let hosts = [server.host(&sandbox, "one"), server.host(&sandbox, "two")];
     let words = ["run", "--name", "x", "--failures", "1000", "--", "sh", "-c", "exit 7"];
@@ -81,6 +85,7 @@ fn forty_failures_at_once_are_counted_as_forty() {
 
 #[test]
 fn a_dead_hosts_place_is_free_when_the_lease_ends_and_not_before() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
     open(&one, &["--cooldown", "1ms", "--jitter", "0"]);
@@ -145,6 +150,7 @@ fn orphaned(host: &Host, sandbox: &Sandbox, server: &Server, flags: &[&str]) -> 
 
 #[test]
 fn what_outlives_a_killed_probe_keeps_its_place_on_its_host() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     let command = orphaned(&host, &sandbox, &server, &[]);
@@ -162,6 +168,7 @@ fn what_outlives_a_killed_probe_keeps_its_place_on_its_host() {
 
 #[test]
 fn what_outlives_a_killed_probe_is_unknown_to_other_hosts() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
     let command = orphaned(&one, &sandbox, &server, &[]);
@@ -175,6 +182,7 @@ fn what_outlives_a_killed_probe_is_unknown_to_other_hosts() {
 
 #[test]
 fn what_outlives_a_killed_probe_and_its_deadline_is_ended() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     let command = orphaned(&host, &sandbox, &server, &["--timeout", "1s", "--kill-after", "0"]);
@@ -186,6 +194,7 @@ fn what_outlives_a_killed_probe_and_its_deadline_is_ended() {
 
 #[test]
 fn a_reset_frees_what_is_kept_on_a_host() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     let command = orphaned(&host, &sandbox, &server, &[]);
@@ -198,6 +207,7 @@ fn a_reset_frees_what_is_kept_on_a_host() {
 
 #[test]
 fn a_slow_probe_keeps_its_place() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
     open(&one, &["--cooldown", "1ms", "--jitter", "0"]);
@@ -232,6 +242,7 @@ fn a_slow_probe_keeps_its_place() {
 
 #[test]
 fn who_has_lost_the_lease_is_late() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
     open(&one, &["--cooldown", "1ms", "--jitter", "0", "--probe-successes", "2"]);
@@ -260,6 +271,7 @@ fn who_has_lost_the_lease_is_late() {
 
 #[test]
 fn a_run_whose_breaker_was_forgotten_is_late() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
     let script = "echo > begun; while [ ! -e go ]; do sleep 0.05; done; exit 7";
@@ -275,6 +287,7 @@ fn a_run_whose_breaker_was_forgotten_is_late() {
 
 #[test]
 fn all_commands_work_on_the_store() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
     one.run(&["trip", "x", "--for", "1h", "--reason", "upgrade"]).code(0);
@@ -296,6 +309,7 @@ fn all_commands_work_on_the_store() {
 
 #[test]
 fn every_name_has_a_breaker_of_its_own() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     let long = "/".repeat(128);
@@ -327,6 +341,7 @@ fn every_name_has_a_breaker_of_its_own() {
 
 #[test]
 fn the_history_does_not_grow_for_ever() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     host.run(&PASS).code(0);
@@ -341,6 +356,7 @@ fn the_history_does_not_grow_for_ever() {
 
 #[test]
 fn a_crowd_of_hundreds_is_counted_to_the_last() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let hosts = [server.host(&sandbox, "one"), server.host(&sandbox, "two")];
     open(&hosts[0], &["--cooldown", "1h"]);
@@ -358,6 +374,7 @@ fn a_crowd_of_hundreds_is_counted_to_the_last() {
 
 #[test]
 fn one_look_at_many_connects_once_and_again_after_a_restart() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, mut server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     for n in 0..20 {

@@ -8,6 +8,7 @@ use crate::process::{
     Sweeper, children, guarded, guarded_script, is_alive, is_stopped, kill, left, parent, stat, until_gone,
     until_pid,
 };
+use crate::tools::needs;
 use crate::util::{Sandbox, brk, until, until_file};
 
 /// Notes each signal that it gets, and ends at the last real-time one. Blocks all, so that none is lost and none does
@@ -40,6 +41,7 @@ fn code(mut child: Child) -> Option<i32> {
 
 #[test]
 fn each_signal_is_passed_on_once_to_the_command_and_its_group() {
+    needs!("python3");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     sandbox.write("listener.py", LISTENER);
@@ -64,6 +66,7 @@ fn each_signal_is_passed_on_once_to_the_command_and_its_group() {
 
 #[test]
 fn a_signal_that_was_ignored_at_start_stays_ignored() {
+    needs!("python3");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     sandbox.write("listener.py", LISTENER);
@@ -289,6 +292,7 @@ fn as_a_job(sandbox: &Sandbox, flags: &[&str], script: &str) -> (Child, u32, u32
 
 #[test]
 fn stopping_and_continuing_are_passed_on() {
+    needs!("python3");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let (mut job, brk, command) = as_a_job(&sandbox, &[], "echo $$ >pid; exec sleep 1000");
@@ -308,6 +312,7 @@ fn stopping_and_continuing_are_passed_on() {
 
 #[test]
 fn the_timer_stands_still_while_brk_is_stopped() {
+    needs!("python3");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let script = "echo $$ >pid; until [ -e go ]; do sleep 0.01; done; exit 5";
@@ -340,6 +345,7 @@ fn a_signal_during_the_grace_is_passed_on_too() {
 
 #[test]
 fn many_signals_at_once() {
+    needs!("python3");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     sandbox.write("listener.py", LISTENER);

@@ -4,7 +4,8 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::process::{children, is_root, kill, stat, until_gone};
+use crate::process::{children, kill, stat, until_gone};
+use crate::tools::needs;
 use crate::util::{Sandbox, brk, until, until_file, wait};
 
 /// Answers nothing to those who execute the file of its argument, for 45 seconds or as long as it lives.
@@ -58,19 +59,9 @@ fn held_up(parent: &Child) -> u32 {
     found.expect("a child")
 }
 
-/// Only root may hold up executions. Without, this is said, and nothing tested.
-fn can_hold_up() -> bool {
-    if !is_root() {
-        eprintln!("not tested: holding up an execution takes root");
-    }
-    is_root()
-}
-
 #[test]
 fn a_timeout_ends_what_was_never_executed() {
-    if !can_hold_up() {
-        return;
-    }
+    needs!("root", "python3");
     let sandbox = Sandbox::new();
     let _scanner = scanned(&sandbox);
     let begun = Instant::now();
@@ -85,9 +76,7 @@ fn a_timeout_ends_what_was_never_executed() {
 
 #[test]
 fn a_signal_ends_what_was_never_executed() {
-    if !can_hold_up() {
-        return;
-    }
+    needs!("root", "python3");
     for signal in ["TERM", "INT", "HUP"] {
         let sandbox = Sandbox::new();
         let _scanner = scanned(&sandbox);
@@ -104,9 +93,7 @@ fn a_signal_ends_what_was_never_executed() {
 
 #[test]
 fn a_brk_that_is_killed_takes_with_it_what_was_never_executed() {
-    if !can_hold_up() {
-        return;
-    }
+    needs!("root", "python3");
     let sandbox = Sandbox::new();
     let _scanner = scanned(&sandbox);
     let mut child = start(&sandbox, &[]);
@@ -118,9 +105,7 @@ fn a_brk_that_is_killed_takes_with_it_what_was_never_executed() {
 
 #[test]
 fn what_is_held_up_runs_in_the_end_as_any_other() {
-    if !can_hold_up() {
-        return;
-    }
+    needs!("root", "python3");
     let sandbox = Sandbox::new();
     let scanner = scanned(&sandbox);
     let child = start(&sandbox, &["--timeout", "60s"]);

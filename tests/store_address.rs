@@ -1,6 +1,7 @@
 //! Where a shared store is: flags, variable and configuration, secrets, TLS.
 
 use crate::server::{Host, Server, free_port};
+use crate::tools::needs;
 use crate::util::Sandbox;
 #[cfg(feature = "tls")]
 use crate::util::finish;
@@ -37,6 +38,7 @@ fn a_malformed_url_is_bad_usage() {
 
 #[test]
 fn a_flag_beats_the_variable_and_that_the_configuration() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let nowhere = format!("redis://127.0.0.1:{}", free_port());
     let store = |host: &Host, words: &[&str]| {
@@ -65,6 +67,7 @@ fn a_flag_beats_the_variable_and_that_the_configuration() {
 
 #[test]
 fn what_the_configuration_says_is_checked_and_masked() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start_with(&["--requirepass", SECRET]));
     let host = server.host(&sandbox, "one").with_store("");
     let url = format!("redis://:{SECRET}@127.0.0.1:{}", server.port());
@@ -90,6 +93,7 @@ fn what_the_configuration_says_is_checked_and_masked() {
 
 #[test]
 fn a_password_is_neither_shown_nor_kept() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, mut server) = (Sandbox::new(), Server::start_with(&["--requirepass", SECRET]));
     let url = format!("redis://:{SECRET}@127.0.0.1:{}", server.port());
     let host = Host::new(&sandbox, "one", &url);
@@ -126,6 +130,7 @@ fn a_password_is_neither_shown_nor_kept() {
 
 #[test]
 fn numbered_databases_are_apart() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one").with_store(&format!("{}/3", server.url()));
     host.run(&PASS).code(0).quiet();
@@ -143,6 +148,7 @@ fn without_tls_it_says_so() {
 #[cfg(feature = "tls")]
 #[test]
 fn over_tls() {
+    needs!("redis-server", "redis-cli", "openssl");
     let sandbox = Sandbox::new();
     let made = sandbox.shell(
         "exec 2>/dev/null

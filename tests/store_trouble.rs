@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::server::{Host, Server, free_port};
+use crate::tools::needs;
 use crate::util::{Done, Sandbox, until, until_file, wait};
 
 const FAIL: [&str; 9] = ["run", "--name", "x", "--failures", "2", "--", "sh", "-c", "exit 7"];
@@ -89,6 +90,7 @@ fn something_else_that_answers() {
 
 #[test]
 fn stopped_and_continued() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     server.signal("STOP");
@@ -99,6 +101,7 @@ fn stopped_and_continued() {
 
 #[test]
 fn a_wrong_password_and_none() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start_with(&["--requirepass", "right-secret"]));
     let url = |user: &str| format!("redis://{user}127.0.0.1:{}", server.port());
     check(&Host::new(&sandbox, "one", &url(":wrong-secret@")), "does not accept the password");
@@ -108,6 +111,7 @@ fn a_wrong_password_and_none() {
 
 #[test]
 fn out_of_memory() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
@@ -118,6 +122,7 @@ fn out_of_memory() {
 
 #[test]
 fn out_of_memory_with_a_closed_breaker_there() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     server.host(&sandbox, "other").run(&PASS).code(0);
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
@@ -131,6 +136,7 @@ fn out_of_memory_with_a_closed_breaker_there() {
 
 #[test]
 fn a_replica_that_takes_no_writes() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server, primary) = (Sandbox::new(), Server::start(), Server::start());
     primary.host(&sandbox, "other").run(&PASS).code(0);
     server.cli(&["REPLICAOF", "127.0.0.1", &primary.port().to_string()]);
@@ -150,6 +156,7 @@ fn a_replica_that_takes_no_writes() {
 
 #[test]
 fn something_else_at_the_key() {
+    needs!("redis-server", "redis-cli");
     for value in
         [&["SET", "brk:{x}", "hello"][..], &["HSET", "brk:{x}", "a", "b"], &["LPUSH", "brk:{x}", "1"]]
     {
@@ -165,6 +172,7 @@ fn something_else_at_the_key() {
 
 #[test]
 fn something_else_at_the_key_of_the_history() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     server.cli(&["SET", "brk:{x}:history", "hello"]);
@@ -176,6 +184,7 @@ fn something_else_at_the_key_of_the_history() {
 
 #[test]
 fn a_newer_format() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     let state = "{\"v\":99,\"anything\":true}";
@@ -186,6 +195,7 @@ fn a_newer_format() {
 
 #[test]
 fn a_password_file_that_is_not_there() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     let done = host.run(&[
@@ -204,6 +214,7 @@ fn a_password_file_that_is_not_there() {
 
 #[test]
 fn an_opening_that_was_seen_holds_when_the_store_is_gone() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, mut server) = (Sandbox::new(), Server::start());
     let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
     let three = server.host(&sandbox, "three");
@@ -230,6 +241,7 @@ fn an_opening_that_was_seen_holds_when_the_store_is_gone() {
 
 #[test]
 fn an_override_that_was_seen_holds_too() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, mut server) = (Sandbox::new(), Server::start());
     let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
     one.run(&["hold", "x", "open", "--reason", "moving"]).code(0);
@@ -244,6 +256,7 @@ fn an_override_that_was_seen_holds_too() {
 
 #[test]
 fn lost_in_mid_run() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, mut server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     host.run(&PASS).code(0);
@@ -260,6 +273,7 @@ fn lost_in_mid_run() {
 
 #[test]
 fn restarted_empty_in_mid_run() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, mut server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     host.run(&PASS).code(0);
@@ -277,6 +291,7 @@ fn restarted_empty_in_mid_run() {
 
 #[test]
 fn back_in_mid_run() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, mut server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     server.stop();
@@ -293,6 +308,7 @@ fn back_in_mid_run() {
 
 #[test]
 fn stopped_in_the_middle_of_a_storm() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, mut server) = (Sandbox::new(), Server::start());
     let hosts = [server.host(&sandbox, "one"), server.host(&sandbox, "two")];
     let words = ["run", "--name", "x", "--failures", "0", "--", "sh", "-c", "echo ran >> runs; exit 7"];

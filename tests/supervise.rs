@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::process::{
     Sweeper, children, guarded, guarded_script, is_alive, is_root, kill, left, parent, stat, until_pid,
 };
+use crate::tools::needs;
 use crate::util::{Done, Sandbox, brk, finish, until, until_file};
 
 /// How the run ends.
@@ -347,6 +348,7 @@ fn if_brk_dies_the_command_is_told() {
 
 #[test]
 fn if_brk_dies_between_fork_and_exec_the_command_does_not_start() {
+    needs!("strace");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     // The child asks for the signal of its parent's death two seconds after that.
@@ -369,10 +371,7 @@ fn if_brk_dies_between_fork_and_exec_the_command_does_not_start() {
 
 #[test]
 fn what_cannot_be_killed_does_not_hang_it() {
-    if !is_root() {
-        // It takes two users, which only root can be.
-        return;
-    }
+    needs!("root", "setpriv");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     sandbox
@@ -394,9 +393,7 @@ fn what_cannot_be_killed_does_not_hang_it() {
 
 #[test]
 fn a_full_table_of_processes_is_an_error_of_brk() {
-    if !is_root() {
-        return;
-    }
+    needs!("root", "setpriv");
     let sandbox = Sandbox::new();
     sandbox.shell(&format!("chmod 755 . && mkdir -m 777 state && cp {} own-brk", brk())).code(0);
     let mut command = sandbox.command("setpriv");

@@ -223,7 +223,7 @@ fn files(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn project(dir: &str) -> Vec<(String, String)> {
+pub fn project(dir: &str) -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(dir);
     let mut paths = Vec::new();
     files(&root, &mut paths);

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::process::{Sweeper, group, is_alive, is_stopped, kill, left, parent, stat, until_pid};
+use crate::tools::needs;
 use crate::util::{Sandbox, brk, until, until_file};
 
 const CTRL_C: &str = "\x03";
@@ -136,6 +137,7 @@ fn lines(sandbox: &Sandbox, name: &str) -> usize {
 
 #[test]
 fn one_ctrl_c_is_one_sigint() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -157,6 +159,7 @@ fn one_ctrl_c_is_one_sigint() {
 
 #[test]
 fn ctrl_c_and_ctrl_backslash_end_both() {
+    needs!("bash");
     for (key, code) in [(CTRL_C, 130), (CTRL_BACKSLASH, 131)] {
         let sandbox = Sandbox::new();
         let _sweeper = Sweeper(&sandbox);
@@ -174,6 +177,7 @@ fn ctrl_c_and_ctrl_backslash_end_both() {
 
 #[test]
 fn ctrl_z_stops_both_and_fg_resumes_both() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -194,6 +198,7 @@ fn ctrl_z_stops_both_and_fg_resumes_both() {
 
 #[test]
 fn the_timer_stands_still_while_stopped() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -211,6 +216,7 @@ fn the_timer_stands_still_while_stopped() {
 
 #[test]
 fn a_program_that_stops_itself_stops_the_job() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -228,6 +234,7 @@ fn a_program_that_stops_itself_stops_the_job() {
 
 #[test]
 fn a_stopped_command_of_a_script_still_times_out() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -238,6 +245,7 @@ fn a_stopped_command_of_a_script_still_times_out() {
 
 #[test]
 fn reading_from_the_terminal_works() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -257,6 +265,7 @@ fn reading_from_the_terminal_works() {
 
 #[test]
 fn it_never_takes_the_terminal() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -275,6 +284,7 @@ fn it_never_takes_the_terminal() {
 
 #[test]
 fn siblings_in_a_pipeline_are_left_alone() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -292,6 +302,7 @@ fn siblings_in_a_pipeline_are_left_alone() {
 
 #[test]
 fn a_tree_is_ended_on_a_terminal_too() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -313,6 +324,7 @@ fn a_tree_is_ended_on_a_terminal_too() {
 
 #[test]
 fn a_command_that_has_left_the_group_still_hears_the_keys() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -326,6 +338,7 @@ fn a_command_that_has_left_the_group_still_hears_the_keys() {
 
 #[test]
 fn a_background_job_that_reads_is_stopped_and_continued() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -343,6 +356,7 @@ fn a_background_job_that_reads_is_stopped_and_continued() {
 
 #[test]
 fn a_signal_from_a_process_is_passed_on_on_a_terminal_too() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -360,6 +374,7 @@ fn a_signal_from_a_process_is_passed_on_on_a_terminal_too() {
 
 #[test]
 fn a_key_before_the_command_is_there_is_passed_on() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -385,6 +400,7 @@ fn a_key_before_the_command_is_there_is_passed_on() {
 
 #[test]
 fn a_key_starts_no_clock() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);
@@ -399,6 +415,7 @@ fn a_key_starts_no_clock() {
 
 #[test]
 fn a_hangup_ends_the_job() {
+    needs!("bash");
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut terminal = Terminal::shell(&sandbox);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::process::is_root;
+use crate::tools::needs;
 
 /// Runs a shell script in the sandbox, whose state directory is a file system of its own with 64 KiB. `fill` takes all
 /// that is free there, `spare` gives it back.
@@ -25,6 +26,7 @@ fn on_a_small_disk(sandbox: &Sandbox, script: &str) -> Done {
 
 #[test]
 fn on_a_full_disk_the_command_runs_and_nothing_is_lost() {
+    needs!("namespaces", "mount");
     let sandbox = Sandbox::new();
     let done = on_a_small_disk(
         &sandbox,
@@ -76,6 +78,7 @@ fn on_a_full_disk_the_command_runs_and_nothing_is_lost() {
 
 #[test]
 fn an_opening_that_finds_the_disk_full_is_a_warning_and_comes_later() {
+    needs!("namespaces", "mount");
     let sandbox = Sandbox::new();
     let done = on_a_small_disk(
         &sandbox,
