@@ -4,15 +4,18 @@ use std::ffi::OsString;
 #[cfg(target_os = "linux")]
 use std::io::Read;
 use std::path::{Path, PathBuf};
-#[cfg(target_os = "linux")]
 use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use directories::BaseDirs;
 
 use crate::breaker::time::Reading;
+use crate::lookup;
 use crate::store::Machine;
 use crate::supervise::spawn_with_signals_blocked;
+
+/// How long a home may be looked up, in milliseconds.
+const LOOKUP: u64 = 1_000;
 
 /// What a command needs of the world around it.
 #[derive(Debug)]
@@ -42,8 +45,7 @@ impl Env {
         flag.map(Path::to_owned)
             .or_else(|| self.state_dir.clone())
             .or_else(|| first_of_list("STATE_DIRECTORY"))
-            .or_else(|| absolute("XDG_STATE_HOME").map(|dir| dir.join("brk")))
-            .or_else(|| home().map(|home| home.join(".local/state/brk")))
+            .or_else(|| Some(base("XDG_STATE_HOME", BaseDirs::state_dir, ".local/state")?.join("brk")))
     }
 
     /// The URL of a shared store. It is not repeated where it is wrong: it may hold a password.
@@ -75,7 +77,7 @@ impl Env {
 
     /// The configuration files to look for where none was named, the weaker first.
     pub fn config_files(&self) -> Vec<PathBuf> {
-        let user = absolute("XDG_CONFIG_HOME").or_else(|| home().map(|home| home.join(".config")));
+        let user = base("XDG_CONFIG_HOME", config_dir, ".config");
         let user = user.map(|dir| dir.join("brk/config.toml"));
         std::iter::once(PathBuf::from("/etc/brk/config.toml")).chain(user).collect()
     }
@@ -85,6 +87,11 @@ impl Env {
 fn variable(name: &str) -> Option<OsString> {
     #[expect(clippy::disallowed_methods, reason = "this is the room that reads the environment")]
     std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Everywhere the place that the manual names, also on systems that have places of their own.
+fn config_dir(dirs: &BaseDirs) -> Option<&Path> {
+    cfg!(target_os = "linux").then(|| dirs.config_dir())
 }
 
 fn absolute(name: &str) -> Option<PathBuf> {
@@ -99,9 +106,24 @@ fn first_of_list(name: &str) -> Option<PathBuf> {
     (!first.is_empty()).then(|| PathBuf::from(OsString::from_vec(first.to_vec())))
 }
 
-/// From HOME, or from the password database where that is unset.
+/// Where a kind of file is kept for the user: what the variable says, or a place in the home directory.
+fn base(variable_name: &str, chosen: fn(&BaseDirs) -> Option<&Path>, in_home: &str) -> Option<PathBuf> {
+    if variable("HOME").is_none() {
+        // The crate would ask the C library for the home, even if nobody needs it.
+        return absolute(variable_name).or_else(|| home().map(|home| home.join(in_home)));
+    }
+    let dirs = BaseDirs::new()?;
+    chosen(&dirs).map(Path::to_owned).or_else(|| Some(dirs.home_dir().join(in_home)))
+}
+
+/// The home that the system's users have, where `HOME` does not say it.
 fn home() -> Option<PathBuf> {
-    BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
+    static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let find = || {
+        let until = up() + LOOKUP;
+        lookup::home(&|| Duration::from_millis(until.saturating_sub(up())))
+    };
+    HOME.get_or_init(find).clone()
 }
 
 fn random() -> u64 {

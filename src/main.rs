@@ -14,6 +14,7 @@ mod env;
 mod error;
 mod exit;
 mod hook;
+mod lookup;
 mod name;
 mod output;
 mod procfs;

@@ -181,6 +181,14 @@ fn over_tls() {
     };
     run(&file("ca.pem")).code(0).quiet();
     assert_eq!(server.host(&sandbox, "two").status("x")["totals"]["success"], 1);
+    // The certificate is for a name; the address that is dialled is what the name stands for.
+    let mut by_name = host.with_store(&format!("rediss://localhost:{port}")).brk();
+    by_name.env("SSL_CERT_FILE", file("ca.pem")).args(["run", "--name", "y", "--", "true"]);
+    finish(by_name).code(0).quiet();
+    let mut by_another = host.with_store(&format!("rediss://ip6-localhost:{port}")).brk();
+    by_another.env("SSL_CERT_FILE", file("ca.pem")).args(["run", "--name", "y", "--", "true"]);
+    finish(by_another).code(0).says("warning: the shared store rediss://ip6-localhost");
+    assert_eq!(server.host(&sandbox, "two").status("y")["totals"]["success"], 1);
     // Nobody vouches for this server: it is not used.
     run(&file("server.csr")).code(0).says("warning: the shared store rediss://127.0.0.1");
     assert_eq!(server.host(&sandbox, "two").status("x")["totals"]["success"], 1);

@@ -68,7 +68,7 @@ fn no_such_host() {
     let sandbox = Sandbox::new();
     check(
         &Host::new(&sandbox, "one", "redis://store.invalid"),
-        "the shared store redis://store.invalid:6379/0 cannot be used",
+        "the shared store redis://store.invalid:6379/0 cannot be used: no such host: store.invalid",
     );
 }
 
@@ -86,6 +86,43 @@ fn something_else_that_answers() {
         }
     });
     check(&Host::new(&sandbox, "one", &url), "cannot be used");
+}
+
+/// Each byte comes well within a second, and the answer never.
+#[test]
+fn an_answer_that_drips() {
+    let sandbox = Sandbox::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("redis://{}", listener.local_addr().expect("its address"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            std::thread::spawn(move || {
+                while std::io::Write::write_all(&mut stream, b"+").is_ok() {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+            });
+        }
+    });
+    check(&Host::new(&sandbox, "one", &url), "no answer within a second");
+}
+
+/// More than any answer of ours can be.
+#[test]
+fn an_answer_without_an_end() {
+    let sandbox = Sandbox::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("redis://{}", listener.local_addr().expect("its address"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            std::thread::spawn(move || {
+                let _ = std::io::Write::write_all(&mut stream, b"$900000000\r\n");
+                while std::io::Write::write_all(&mut stream, &[b'x'; 65536]).is_ok() {}
+            });
+        }
+    });
+    check(&Host::new(&sandbox, "one", &url), "a reply above 4 MiB");
 }
 
 #[test]

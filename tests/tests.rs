@@ -19,6 +19,7 @@ mod generated;
 mod given;
 mod init;
 mod json;
+mod lookup;
 mod lost;
 mod machine;
 mod manual;

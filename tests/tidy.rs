@@ -12,11 +12,12 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("breaker", &[]),
     ("name", &[]),
     ("procfs", &[]),
+    ("lookup", &[]),
     ("signal", &[]),
     ("profile", &["breaker"]),
     ("exit", &["breaker"]),
     ("supervise", &["breaker::outcome", "signal"]),
-    ("store", &["breaker", "name", "procfs"]),
+    ("store", &["breaker", "lookup", "name", "procfs"]),
     (
         "render",
         &[
@@ -33,7 +34,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ),
     ("error", &["name", "store", "supervise"]),
     ("output", &["breaker", "error"]),
-    ("env", &["breaker", "store", "supervise"]),
+    ("env", &["breaker", "lookup", "store", "supervise"]),
     ("hook", &["breaker", "error", "name", "output", "render", "signal", "store", "supervise"]),
     ("cli", &["breaker", "error", "exit", "name", "output", "profile", "signal", "store"]),
     ("config", &["*"]),

@@ -19,12 +19,13 @@ pub mod address;
 mod found;
 pub mod lease;
 mod line;
+mod wire;
 
 use std::cell::RefCell;
 use std::fmt;
 use std::time::Duration;
 
-use redis::{Cmd, Connection};
+use redis::Cmd;
 
 use super::file::{FileStore, probes};
 use super::journal::{Entry, Record};
@@ -38,6 +39,7 @@ use address::Address;
 use found::{Answer, Found, Told, lease_field, reading};
 use lease::Lease;
 use line::Line;
+use wire::Wire;
 
 /// About how many entries a history keeps.
 const HISTORY: usize = 10_000;
@@ -59,7 +61,7 @@ pub struct RedisStore {
     address: Address,
     machine: Machine,
     /// What the last look left open: who looks at thousands of breakers connects once.
-    kept: RefCell<Option<(Connection, u64)>>,
+    kept: RefCell<Option<(Wire, u64)>>,
     /// This host's own files, for the places of the probes that run here.
     host: Option<FileStore>,
 }
@@ -98,7 +100,7 @@ impl RedisStore {
     fn look<T>(&self, question: &dyn Fn(&mut Line) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let now = (self.machine.clocks)().up;
         let kept = self.kept.take().filter(|(_, at)| now < at + KEPT_FOR);
-        let kept = kept.map(|(connection, _)| Line::again(&self.address, self.machine, connection));
+        let kept = kept.map(|(wire, _)| Line::again(&self.address, self.machine, wire));
         let is_kept = kept.is_some();
         let mut line = kept.map_or_else(|| self.line(), Ok)?;
         let mut answer = question(&mut line);
@@ -108,7 +110,7 @@ impl RedisStore {
             answer = question(&mut line);
         }
         if !matches!(answer, Err(StoreError::Away { part: Part::Server, .. })) {
-            self.kept.replace(Some((line.into_connection(), (self.machine.clocks)().up)));
+            self.kept.replace(Some((line.into_wire(), (self.machine.clocks)().up)));
         }
         answer
     }
@@ -248,7 +250,7 @@ impl Store for RedisStore {
                     .and_then(|(probe, host)| host.claim_beside_lease(name, &breaker, probe).ok());
                 let lease = begun.map(|probe| {
                     let field = lease_field(breaker.id, probe);
-                    Lease::keep(self.address.clone(), self.machine, name, field)
+                    Lease::keep(self.address.clone(), line.peer(), self.machine, name, field)
                 });
                 let lease = lease.transpose()?;
                 return Ok(Some(Updated {

@@ -1,8 +1,11 @@
 //! A probe's lease: the server keeps the place for a while, and its holder asks for more while the probe runs. When
 //! the holder is gone nobody asks, and the lease ends by itself.
 //!
-//! Asking takes a thread of its own, for the one that supervises must not wait for a server. It sleeps in between.
+//! Asking takes a thread of its own, for the one that supervises must not wait for a server. It sleeps in between. It
+//! goes to the address that the line had: a lookup is a child process, and while a command runs there are none but the
+//! command's.
 
+use std::net::IpAddr;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
@@ -27,14 +30,20 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Keeps a lease that has just begun.
-    pub fn keep(address: Address, machine: Machine, name: &Name, field: String) -> Result<Lease, StoreError> {
+    /// Keeps a lease that has just begun, at the server with this IP address.
+    pub fn keep(
+        address: Address,
+        peer: Option<IpAddr>,
+        machine: Machine,
+        name: &Name,
+        field: String,
+    ) -> Result<Lease, StoreError> {
         let (sender, dropped) = mpsc::channel();
         let key = key(name);
         let renewing = move || {
             let mut line = None;
             while dropped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                match renew(&mut line, &address, machine, &key, &field) {
+                match renew(&mut line, &address, peer, machine, &key, &field) {
                     Ok(true) => {}
                     // The place is lost, and the result will be late.
                     Ok(false) => return,
@@ -51,12 +60,13 @@ impl Lease {
 fn renew<'a>(
     line: &mut Option<Line<'a>>,
     address: &'a Address,
+    peer: Option<IpAddr>,
     machine: Machine,
     key: &str,
     field: &str,
 ) -> Result<bool, StoreError> {
     if line.is_none() {
-        *line = Some(Line::open(address, machine)?);
+        *line = Some(Line::open_to(peer, address, machine)?);
     }
     let Some(line) = line else {
         return Ok(false);

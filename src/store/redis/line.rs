@@ -1,15 +1,14 @@
 //! The line to the server: one connection for one visit, and the time that the visit may take.
 //!
-//! A second is all that a run waits for a store that does not answer, whatever it is that hangs. A name that is looked
-//! up cannot be given up, so connecting happens on a thread that is left behind when time is up; it ends with `brk`.
+//! A second is all that a run waits for a store that does not answer, whatever it is that hangs.
 
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::net::IpAddr;
 
-use redis::{Client, Cmd, Connection, ErrorKind, FromRedisValue, RedisError};
+use redis::{Cmd, ErrorKind, FromRedisValue, RedisError};
 
 use super::address::Address;
 use super::found::FOREIGN;
+use super::wire::Wire;
 use crate::store::{Machine, Part, StoreError};
 
 /// What a visit may take before the store counts as away, in milliseconds: a tenth of the promised second is left for
@@ -23,7 +22,7 @@ const PATIENCE: u64 = 5_000;
 pub struct Line<'a> {
     address: &'a Address,
     machine: Machine,
-    connection: Connection,
+    wire: Wire,
     started: u64,
     /// In milliseconds of the boot clock.
     until: u64,
@@ -31,36 +30,37 @@ pub struct Line<'a> {
 
 impl<'a> Line<'a> {
     pub fn open(address: &'a Address, machine: Machine) -> Result<Line<'a>, StoreError> {
+        Line::open_to(None, address, machine)
+    }
+
+    /// A line to the address that an earlier one had.
+    pub fn open_to(
+        known: Option<IpAddr>,
+        address: &'a Address,
+        machine: Machine,
+    ) -> Result<Line<'a>, StoreError> {
         if let Some(flaw) = &address.flaw {
             return Err(away(address, flaw));
         }
         let started = (machine.clocks)().up;
-        let (send, receive) = mpsc::sync_channel(1);
-        let info = address.info.clone();
-        let connect = move || {
-            let connected = Client::open(info)
-                .and_then(|client| client.get_connection_with_timeout(Duration::from_millis(LIMIT)));
-            // Nobody listens any more: the visit is over.
-            let _ = send.send(connected);
-        };
-        (machine.thread)(Box::new(connect))
-            .map_err(|error| away(address, &format!("no thread to connect with: {error}")))?;
-        let connection = match receive.recv_timeout(Duration::from_millis(LIMIT)) {
-            Ok(connected) => connected.map_err(|error| away(address, &trouble(&error)))?,
-            Err(RecvTimeoutError::Timeout) => return Err(away(address, NO_ANSWER)),
-            Err(RecvTimeoutError::Disconnected) => return Err(away(address, "connecting failed")),
-        };
-        Ok(Line { address, machine, connection, started, until: started + LIMIT })
+        let until = started + LIMIT;
+        let wire = Wire::open(&address.info, known, machine, until)
+            .map_err(|error| away(address, &trouble(&error)))?;
+        Ok(Line { address, machine, wire, started, until })
     }
 
-    /// A line whose connection was left open by an earlier visit.
-    pub fn again(address: &'a Address, machine: Machine, connection: Connection) -> Line<'a> {
+    /// A line that was left open by an earlier visit.
+    pub fn again(address: &'a Address, machine: Machine, wire: Wire) -> Line<'a> {
         let started = (machine.clocks)().up;
-        Line { address, machine, connection, started, until: started + LIMIT }
+        Line { address, machine, wire, started, until: started + LIMIT }
     }
 
-    pub fn into_connection(self) -> Connection {
-        self.connection
+    pub fn peer(&mut self) -> Option<IpAddr> {
+        self.wire.peer()
+    }
+
+    pub fn into_wire(self) -> Wire {
+        self.wire
     }
 
     /// Whether the visit may go on.
@@ -70,16 +70,8 @@ impl<'a> Line<'a> {
 
     /// Asks, and waits for the answer as long as the visit may last.
     pub fn ask<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T, StoreError> {
-        let left = self.until.saturating_sub((self.machine.clocks)().up);
-        if left == 0 {
-            return Err(self.away(NO_ANSWER));
-        }
-        let left = Some(Duration::from_millis(left));
-        let answer = self
-            .connection
-            .set_read_timeout(left)
-            .and_then(|()| self.connection.set_write_timeout(left))
-            .and_then(|()| command.query(&mut self.connection));
+        self.wire.set_deadline(self.until);
+        let answer = command.query(&mut self.wire);
         answer.map_err(|error| match trouble(&error) {
             // Bytes that are no text, where ours is.
             _ if error.kind() == ErrorKind::Parse => self.unusable(FOREIGN),
@@ -118,6 +110,8 @@ fn away(address: &Address, why: &str) -> StoreError {
     StoreError::Away { store: address.to_string(), why: why.to_owned(), part: Part::Server }
 }
 
+const NO_PASSWORD: &str = "the server has no password; leave it out of the URL";
+
 const NO_ANSWER: &str = "no answer within a second";
 
 /// What an error means, and what would help. Errors of a script carry the word that counts in their middle.
@@ -137,7 +131,13 @@ fn trouble(error: &RedisError) -> String {
         ("NOREPLICAS", "the server takes no writes while it has too few replicas"),
         ("NOAUTH", "the server asks for a password; put one into the URL or into a --store-password-file"),
         ("WRONGPASS", "the server does not accept the password"),
-        ("Password authentication failed", "the server does not accept the password"),
+        ("invalid password", "the server does not accept the password"),
+        ("without any password configured", NO_PASSWORD),
+        ("no password is set", NO_PASSWORD),
+        (
+            "wrong number of arguments for 'auth'",
+            "the server is too old for user names; leave the user out of the URL",
+        ),
         (
             "NOPERM",
             "the user lacks a permission for keys that start with brk: (ACL LOG on the server tells which)",
