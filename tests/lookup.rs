@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::is_root;
 use crate::server::{Host, Server};
+use crate::tools::needs;
 use crate::util::{Done, PATIENCE, Sandbox, brk, finish};
 
 /// A user whom /etc/passwd does not know.
@@ -48,6 +49,7 @@ fn getent(sandbox: &Sandbox, script: &str) -> String {
 /// 0.1.0 dies here of a SIGSEGV: the static binary loads the module that nsswitch.conf names.
 #[test]
 fn a_user_whom_no_file_knows_can_run() {
+    needs!("root or sudo", "setpriv", "mount");
     let sandbox = open_to_all();
     let here = sandbox.path().display().to_string();
     let script = format!(
@@ -66,6 +68,7 @@ fn a_user_whom_no_file_knows_can_run() {
 
 #[test]
 fn no_module_is_loaded_for_a_user() {
+    needs!("root or sudo", "setpriv", "strace");
     let sandbox = open_to_all();
     let here = sandbox.path().display().to_string();
     let script = format!(
@@ -79,6 +82,7 @@ fn no_module_is_loaded_for_a_user() {
 
 #[test]
 fn a_home_that_is_named_is_not_looked_up() {
+    needs!("strace");
     let sandbox = Sandbox::new();
     for environment in [
         "HOME=/nowhere/home BRK_STATE_DIR=$PWD/state",
@@ -98,6 +102,7 @@ fn a_home_that_is_named_is_not_looked_up() {
 
 #[test]
 fn a_home_that_only_the_system_knows() {
+    needs!("root or sudo", "setpriv");
     let sandbox = open_to_all();
     let home = sandbox.path().display().to_string();
     let path = getent(
@@ -114,6 +119,7 @@ fn a_home_that_only_the_system_knows() {
 
 #[test]
 fn no_module_is_loaded_for_a_host() {
+    needs!("strace", "getent");
     let sandbox = Sandbox::new();
     let mut command = sandbox.command("strace");
     command.args([
@@ -135,6 +141,7 @@ fn no_module_is_loaded_for_a_host() {
 
 #[test]
 fn a_host_is_found_by_the_files_and_by_the_system() {
+    needs!("redis-server", "redis-cli");
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let seen = |host: &str, path: &str| {
         let store = format!("redis://{host}:{}", server.port());
