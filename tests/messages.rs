@@ -23,15 +23,6 @@ fn a_command_line_that_cannot_be_meant_is_answered_by_one_line() {
         (&["rum"], 2, &["rum", "'run'", "see 'brk --help'"]),
         (&["--nope"], 2, &["--nope", "see 'brk --help'"]),
         (&["help", "nope"], 2, &["nope"]),
-        (&["run"], 125, &["--name", "CMD", "see 'brk run --help'"]),
-        (&["run", "true"], 125, &["--name"]),
-        (&["run", "--name", "x"], 125, &["CMD"]),
-        (&["run", "--nmae", "x", "true"], 125, &["--nmae", "--name"]),
-        (&["run", "--name", "a\nb", "true"], 125, &["control characters"]),
-        (&["run", "--name", "x", "--timeout", "soon", "true"], 125, &["--timeout", "soon", "10m"]),
-        (&["run", "--name", "x", "--failure-rate", "50", "true"], 125, &["--failure-rate", "50% or 0.5"]),
-        (&["run", "--name", "x", "--profile", "crul", "true"], 125, &["crul", "curl"]),
-        (&["--state-dir", "/x", "run"], 125, &["see 'brk run --help'"]),
         (&["check"], 2, &["NAME", "see 'brk check --help'"]),
         (&["check", "a", "b"], 2, &["'b'"]),
         (&["status", "--jsn"], 2, &["--json", "see 'brk status --help'"]),
@@ -48,7 +39,7 @@ fn a_command_line_that_cannot_be_meant_is_answered_by_one_line() {
         (&["reset"], 2, &["--all"]),
         (&["reset", "nope"], 1, &["nope"]),
         (&["trip"], 2, &["NAME", "see 'brk trip --help'"]),
-        (&["trip", "x", "--for", "soon"], 2, &["--for", "1h30m"]),
+        (&["trip", "x", "--for", "soon"], 2, &["--for", "1h30m", "10m"]),
         (&["hold", "x"], 2, &["open|closed"]),
         (&["hold", "x", "ajar"], 2, &["ajar", "open, closed"]),
         (&["release", "nope"], 1, &["nope"]),
@@ -59,10 +50,115 @@ fn a_command_line_that_cannot_be_meant_is_answered_by_one_line() {
         (&["completions", "csh"], 2, &["csh", "bash"]),
         (&["man"], 2, &["DIR"]),
         (&["man", "/dev/null"], 1, &["/dev/null"]),
+        (&["frobnicate"], 2, &["frobnicate"]),
+        (&["statsu"], 2, &["statsu", "status"]),
+        (&["history", "x", "-n", "-3"], 2, &["-3"]),
+        (&["completions", "tcsh"], 2, &["tcsh", "bash"]),
+        (&["run"], 125, &["--name", "CMD", "see 'brk run --help'"]),
+        (&["run", "touch", "launched"], 125, &["--name"]),
+        (&["run", "--name", "x"], 125, &["CMD"]),
+        (&["run", "--nmae", "x", "touch", "launched"], 125, &["--nmae", "--name"]),
+        (&["run", "--name", "a\nb", "touch", "launched"], 125, &["control characters", "--name"]),
+        (
+            &["run", "--name", "x", "--timeout", "soon", "touch", "launched"],
+            125,
+            &["--timeout", "soon", "10m"],
+        ),
+        (
+            &["run", "--name", "x", "--failure-rate", "50", "touch", "launched"],
+            125,
+            &["--failure-rate", "50% or 0.5"],
+        ),
+        (&["run", "--name", "x", "--profile", "crul", "touch", "launched"], 125, &["crul", "curl"]),
+        (&["--state-dir", "/x", "run"], 125, &["see 'brk run --help'"]),
+        (&["run", "--", "touch", "launched"], 125, &["--name"]),
+        (&["run", "--name", "", "touch", "launched"], 125, &["--name", "empty"]),
+        (&["run", "--name", "x", "--bogus", "touch", "launched"], 125, &["--bogus"]),
+        (&["run", "--name", "x", "--failure", "3", "touch", "launched"], 125, &["--failure", "--failures"]),
+        (&["run", "--name", "x", "--failures", "-1", "touch", "launched"], 125, &["--failures", "3"]),
+        (&["run", "--name", "x", "--failures", "three", "touch", "launched"], 125, &["--failures", "number"]),
+        (&["run", "--name", "x", "--timeout", "-5", "touch", "launched"], 125, &["--timeout", "10m"]),
+        (&["run", "--name", "x", "--timeout", "", "touch", "launched"], 125, &["--timeout"]),
+        (&["run", "--name", "x", "--cooldown", "5x", "touch", "launched"], 125, &["--cooldown", "10m"]),
+        (
+            &["run", "--name", "x", "--failure-rate", "nan", "touch", "launched"],
+            125,
+            &["--failure-rate", "50%"],
+        ),
+        (
+            &["run", "--name", "x", "--failure-rate", "-0.5", "touch", "launched"],
+            125,
+            &["--failure-rate", "50%"],
+        ),
+        (&["run", "--name", "x", "--jitter", "2", "touch", "launched"], 125, &["--jitter", "50%"]),
+        (
+            &["run", "--name", "x", "--slow-rate", "50%", "touch", "launched"],
+            125,
+            &["--slow-rate", "--slow-after"],
+        ),
+        (
+            &["run", "--name", "x", "--min-calls", "30", "--window", "20", "touch", "launched"],
+            125,
+            &["--min-calls", "--window"],
+        ),
+        (
+            &["run", "--name", "x", "--min-calls", "21", "touch", "launched"],
+            125,
+            &["--min-calls", "--window"],
+        ),
+        (
+            &["run", "--name", "x", "--cooldown", "2m", "--max-cooldown", "1m", "touch", "launched"],
+            125,
+            &["--max-cooldown", "--cooldown"],
+        ),
+        (&["run", "--name", "x", "--backoff", "0.5", "touch", "launched"], 125, &["--backoff", "1"]),
+        (&["run", "--name", "x", "--probes", "0", "touch", "launched"], 125, &["--probes", "1"]),
+        (
+            &["run", "--name", "x", "--probe-successes", "0", "touch", "launched"],
+            125,
+            &["--probe-successes", "1"],
+        ),
+        (
+            &["run", "--name", "x", "--probe-failures", "0", "touch", "launched"],
+            125,
+            &["--probe-failures", "1"],
+        ),
+        (&["run", "--name", "x", "--window", "0", "touch", "launched"], 125, &["--window"]),
+        (&["run", "--name", "x", "--min-calls", "0", "touch", "launched"], 125, &["--min-calls", "1"]),
+        (
+            &["run", "--name", "x", "--refused-exit", "256", "touch", "launched"],
+            125,
+            &["--refused-exit", "255"],
+        ),
+        (&["run", "--name", "x", "--signal", "NOPE", "touch", "launched"], 125, &["--signal", "TERM"]),
+        (&["run", "--name", "x", "--profile", "nope", "touch", "launched"], 125, &["--profile", "curl"]),
+        (&["run", "--name", "x", "--fail-on", "", "touch", "launched"], 125, &["--fail-on", "SPEC"]),
+        (&["run", "--name", "x", "--fail-on", "256", "touch", "launched"], 125, &["--fail-on", "255"]),
+        (&["run", "--name", "x", "--fail-on", "10-5", "touch", "launched"], 125, &["--fail-on", "5-10"]),
+        (
+            &["run", "--name", "x", "--success-on", "1-10", "--fail-on", "5", "touch", "launched"],
+            125,
+            &["--success-on", "--fail-on", "5"],
+        ),
+        (
+            &["run", "--name", "x", "--trip-on", "timeout", "--ignore-on", "timeout", "touch", "launched"],
+            125,
+            &["--trip-on", "--ignore-on", "timeout"],
+        ),
+        (
+            &["run", "--name", "x", "--on-state-error", "panic", "touch", "launched"],
+            125,
+            &["--on-state-error", "refuse"],
+        ),
     ];
     for (words, code, parts) in rows {
         one_line(&sandbox.run(words), *code, parts);
     }
+    let long = "n".repeat(129);
+    one_line(&sandbox.run(&["run", "--name", &long, "touch", "launched"]), 125, &["128"]);
+    // What is asked about a breaker that is not there is answered, and makes none.
+    sandbox.run(&["check", "nope"]).code(0);
+    assert!(!sandbox.file("launched").exists(), "a refused command line has launched something");
     assert!(!sandbox.state().exists(), "a refused command line has left something behind");
 }
 

@@ -57,7 +57,7 @@ fn death_by_every_signal_arrives_without_a_second_core() {
         let mut command = sandbox.command("sh");
         command.args(words).args(["--failures", "0", "--", "sh", "-c", &die]);
         let done = finish(command);
-        done.signal(signal);
+        done.signal(signal).quiet();
         assert!(!done.status().core_dumped(), "brk left a core\n{}", done.all());
     }
 }
@@ -78,10 +78,17 @@ fn what_cannot_be_started() {
         (&["./no-interpreter"], 126),
     ];
     for (command, code) in cases {
-        let done = finish(guarded(&sandbox, &["--timeout", "1000"], command));
-        done.code(code);
-        assert!(!done.stderr().is_empty(), "no word of why\n{}", done.all());
+        let done = finish(guarded(&sandbox, &["--timeout", "1000", "--failures", "1"], command));
+        done.code(code).says(command[0]);
     }
+    // Nothing of this says anything about a dependency.
+    let status = sandbox.status("x");
+    let totals = &status["totals"];
+    assert_eq!(
+        (&totals["ignored"], &totals["launched"], &totals["failure"]),
+        (&8.into(), &0.into(), &0.into())
+    );
+    assert_eq!((&status["phase"], &status["last"]["ending"]), (&"closed".into(), &"not-started".into()));
 }
 
 #[test]
@@ -154,6 +161,7 @@ fn whatever_takes_too_long_ends_with_124_and_leaves_nobody() {
         assert_eq!(left(&sandbox), [], "left by {script}\n{}", done.all());
         assert_eq!(sandbox.events("x"), ["failure"], "{script}");
         assert_eq!(sandbox.history("x")[0]["ending"], "timed-out", "{script}");
+        assert_eq!(sandbox.status("x")["totals"]["timeout"], 1, "{script}");
     }
 }
 

@@ -16,7 +16,7 @@ mod dependencies;
 mod faults;
 mod fuzz;
 mod generated;
-mod given;
+mod inherited;
 mod init;
 mod json;
 mod lookup;

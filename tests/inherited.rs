@@ -1,4 +1,4 @@
-//! What a command is given is what `brk` was given, byte by byte: compared with the same command without `brk`.
+//! What a command inherits is what `brk` inherited, byte by byte: compared with the same command without `brk`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +8,7 @@ use crate::process::{Sweeper, guarded, guarded_script, is_alive, kill, until_pid
 use crate::tools::needs;
 use crate::util::{Sandbox, brk, finish};
 
-/// Prints all that a process is given, without what differs from one process to the next.
+/// Prints all that a process inherits, without what differs from one process to the next.
 const DESCRIBE: &str = r#"
 import os, re
 def show(file, keep=lambda line: True):
@@ -34,7 +34,7 @@ fn check_same(describe: &[&str], setup: &str) {
     let sandbox = Sandbox::new();
     sandbox.write("describe.py", DESCRIBE);
     let guarded = [brk(), "run", "--name", "x", "--timeout", "1000", "--"];
-    let told = |words: &[&str]| {
+    let seen = |words: &[&str]| {
         let script = format!("exec >out 2>err\n{setup}\nexec \"$@\"");
         let mut command = sandbox.command("bash");
         command.args(["-c", &script, "bash"]).args(words);
@@ -42,14 +42,14 @@ fn check_same(describe: &[&str], setup: &str) {
         assert_eq!(sandbox.read("err"), "", "{setup}");
         sandbox.read("out")
     };
-    let plain = told(describe);
+    let plain = seen(describe);
     assert!(plain.contains("SigIgn"), "nothing was described: {plain}");
-    let with_brk = told(&[&guarded[..], describe].concat());
+    let with_brk = seen(&[&guarded[..], describe].concat());
     assert_eq!(plain, with_brk, "after {setup}");
 }
 
 #[test]
-fn all_that_is_given_is_passed_on() {
+fn all_that_is_inherited_is_passed_on() {
     needs!("bash", "python3");
     check_same(ALL, "");
     check_same(ALL, "umask 0137");
@@ -82,13 +82,13 @@ fn closed_descriptors_stay_closed() {
     // With standard output closed there is no place for the description but another descriptor.
     let sandbox = Sandbox::new();
     for closed in ["1>&-", "0<&- 1>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"] {
-        let told = |prefix: &str| {
+        let seen = |prefix: &str| {
             let list = "for fd in 0 1 2; do [ -e /proc/$$/fd/$fd ] && echo $fd >>/dev/fd/7; done; exit 3";
             sandbox.shell(&format!("exec 7>out {closed}; {prefix} sh -c '{list}'")).code(3);
             sandbox.read("out")
         };
-        let plain = told("");
-        assert_eq!(plain, told("brk run --name x --failures 0 --"), "after {closed}");
+        let plain = seen("");
+        assert_eq!(plain, seen("brk run --name x --failures 0 --"), "after {closed}");
     }
     // Nothing but the journal's own lines is in the journal.
     assert_eq!(sandbox.history("x").len(), 4);
@@ -108,29 +108,39 @@ ctypes.CDLL(None).execve(words[0], array(words), array(entries))
 fn odd_environments_are_passed_on() {
     needs!("python3");
     let sandbox = Sandbox::new();
-    let told = |words: &[&str]| {
+    let seen = |words: &[&str]| {
         let mut command = sandbox.command("python3");
         command.args(["-I", "-c", ODD]).args(words).args(["/bin/cat", "/proc/self/environ"]);
         finish(command).code(0).stdout()
     };
-    let plain = told(&[]);
+    let plain = seen(&[]);
     assert!(plain.starts_with("A=1\0no equals sign\0A=2\0=empty name\0\0BRK_ATTEMPT=old\0"), "{plain:?}");
     let run = [brk(), "run", "--name", "x", "--"];
-    assert_eq!(plain, told(&run));
+    assert_eq!(plain, seen(&run));
     // Retries add one variable in place of all that have its name, and touch nothing else.
     let others = plain.replace("BRK_ATTEMPT=old\0", "").replace("BRK_ATTEMPT=older\0", "");
     let retries = [brk(), "run", "--name", "x", "--retries", "1", "--"];
-    assert_eq!(format!("{others}BRK_ATTEMPT=1\0"), told(&retries));
+    assert_eq!(format!("{others}BRK_ATTEMPT=1\0"), seen(&retries));
 }
 
 #[test]
 fn arguments_are_bytes() {
     let sandbox = Sandbox::new();
-    let words = [&b"\xff\xfe"[..], b"", b"a b", b"--name", b"-h", b"--", b"\n"];
+    let bytes: Vec<u8> = (1..=255).collect();
+    let words = [&bytes[..], b"\xff\xfe", b"", b"a b", b"--name", b"-h", b"--", b"\n"];
     let mut command = guarded(&sandbox, &[], &["printf", "%s|"]);
     command.args(words.map(OsStr::from_bytes));
     let output = command.output().expect("brk");
-    assert_eq!(output.stdout, b"\xff\xfe||a b|--name|-h|--|\n|");
+    let expected: Vec<u8> = words.iter().flat_map(|word| [word, &b"|"[..]].concat()).collect();
+    assert_eq!(output.stdout, expected);
+    // The program's own name, too.
+    let mut program = sandbox.path().as_os_str().as_bytes().to_vec();
+    program.extend(b"/\xff\xfe");
+    std::os::unix::fs::symlink("/bin/true", OsStr::from_bytes(&program)).expect("a link");
+    let mut command = guarded(&sandbox, &[], &[]);
+    command.arg(OsStr::from_bytes(&program));
+    finish(command).code(0).quiet();
+    assert_eq!(sandbox.status("x")["last"]["program"], "\u{fffd}\u{fffd}");
 }
 
 #[test]
@@ -174,7 +184,7 @@ fn limits_on_files_are_the_commands_and_no_end_of_brk() {
     finish(command).code(5);
 }
 
-/// Too few descriptors to stand beside the command: then it stands in the place of `brk`, with all that it was given.
+/// Too few descriptors to stand beside the command: then it stands in the place of `brk`, with all that it inherited.
 #[test]
 fn with_few_descriptors_the_command_runs_all_the_same() {
     let sandbox = Sandbox::new();
