@@ -7,7 +7,6 @@ mod output;
 mod retries;
 mod waiting;
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::util::{Done, Sandbox};
@@ -21,9 +20,4 @@ fn run(sandbox: &Sandbox, name: &str, flags: &[&str], command: &[&str]) -> Done 
 
 fn report(sandbox: &Sandbox) -> Value {
     serde_json::from_str(&sandbox.read("report")).expect("a report")
-}
-
-fn signal(pid: u32, signal: Signal) {
-    let pid = Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("a pid");
-    kill_process(pid, signal).expect("a process to signal");
 }

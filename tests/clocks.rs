@@ -5,9 +5,9 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use crate::process::is_root;
+use crate::process::{Start, is_root};
 use crate::tools::needs;
-use crate::util::{Done, Sandbox, brk, finish, until_file, wait};
+use crate::util::{Done, Sandbox, brk, finish, until_file};
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
@@ -194,10 +194,10 @@ fn a_wall_clock_that_is_set_back_while_a_run_waits() {
     sandbox.run(&["trip", "n", "--for", "2s"]).code(0);
     let words = ["run", "--name", "n", "--wait=1h", "--", "sh", "-c", "echo ran > ran"];
     let mut waiting = under(&sandbox, TRUE, &words);
-    let waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("unshare");
+    let waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).start();
     // Any moment will do; most likely it waits already.
     std::thread::sleep(Duration::from_millis(500));
     sandbox.write("wall", (-YEARS).to_string());
     assert_eq!(until_file(&sandbox.file("ran")), "ran\n");
-    wait(waiting, "a run that waits").code(0);
+    waiting.finish().code(0);
 }

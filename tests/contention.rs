@@ -1,17 +1,10 @@
 //! Many at once: nothing is lost, and a half-open breaker lets exactly as many in as it may.
 
-use std::process::{Child, Stdio};
+use crate::process::Running;
+use crate::util::{Done, Sandbox, until, until_file};
 
-use crate::util::{Done, Sandbox, until, until_file, wait};
-
-fn start(sandbox: &Sandbox, words: &[&str]) -> Child {
-    let mut command = sandbox.brk();
-    command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("brk")
-}
-
-fn all(children: Vec<Child>) -> Vec<Done> {
-    children.into_iter().map(|child| wait(child, "one of many")).collect()
+fn all(children: Vec<Running>) -> Vec<Done> {
+    children.into_iter().map(Running::finish).collect()
 }
 
 #[test]
@@ -20,7 +13,7 @@ fn twenty_parallel_failures_count_twenty() {
     // Each run ends when the gate is there, and none before all have started.
     let script = "echo $$ >> started; while [ ! -e gate ]; do sleep 0.02; done; exit 7";
     let words = ["run", "--name", "n", "--failures", "20", "--cooldown", "1h", "--", "sh", "-c", script];
-    let children: Vec<Child> = (0..20).map(|_| start(&sandbox, &words)).collect();
+    let children: Vec<Running> = (0..20).map(|_| sandbox.spawn(&words)).collect();
     until("twenty have started", || sandbox.read("started").lines().count() == 20);
     sandbox.write("gate", "");
     for done in all(children) {
@@ -44,7 +37,7 @@ fn what_ends_after_the_opening_is_late() {
     let sandbox = Sandbox::new();
     let script = "echo $$ >> started; while [ ! -e gate ]; do sleep 0.02; done; exit 7";
     let words = ["run", "--name", "n", "--failures", "3", "--cooldown", "1h", "--", "sh", "-c", script];
-    let children: Vec<Child> = (0..20).map(|_| start(&sandbox, &words)).collect();
+    let children: Vec<Running> = (0..20).map(|_| sandbox.spawn(&words)).collect();
     until("twenty have started", || sandbox.read("started").lines().count() == 20);
     sandbox.write("gate", "");
     for done in all(children) {
@@ -64,7 +57,7 @@ fn refusals_are_counted_one_by_one() {
     let sandbox = Sandbox::new();
     sandbox.run(&["trip", "n", "--for", "1h"]).code(0);
     let words = ["run", "--name", "n", "--", "touch", "launched"];
-    for done in all((0..20).map(|_| start(&sandbox, &words)).collect()) {
+    for done in all((0..20).map(|_| sandbox.spawn(&words)).collect()) {
         done.code(75);
     }
     assert_eq!(sandbox.status("n")["totals"]["refused"], 20);
@@ -83,7 +76,7 @@ fn race(places: usize, candidates: usize) {
     let script = "echo $$ >> started; while [ ! -e gate ]; do sleep 0.02; done";
     let flags = ["run", "--name", "n", "--probes", &places_text, "--probe-successes", &places_text];
     let words = [&flags[..], &["--", "sh", "-c", script]].concat();
-    let mut children: Vec<Child> = (0..candidates).map(|_| start(&sandbox, &words)).collect();
+    let mut children: Vec<Running> = (0..candidates).map(|_| sandbox.spawn(&words)).collect();
     let mut refused = 0;
     until("all but the probes have ended", || {
         children.retain_mut(|child| match child.try_wait().expect("a child") {
@@ -135,13 +128,13 @@ fn twelve_candidates_three_probes() {
 fn two_names_never_wait_for_each_other() {
     let sandbox = Sandbox::new();
     let script = "echo up > started; while [ ! -e gate ]; do sleep 0.02; done";
-    let child = start(&sandbox, &["run", "--name", "a", "--", "sh", "-c", script]);
+    let child = sandbox.spawn(&["run", "--name", "a", "--", "sh", "-c", script]);
     until_file(&sandbox.file("started"));
     // The first runs and holds no lock: its own breaker can be read, written and run as well.
     sandbox.run(&["run", "--name", "a", "--", "true"]).code(0);
     sandbox.run(&["run", "--name", "b", "--", "true"]).code(0);
     sandbox.run(&["reset", "a"]).code(0);
     sandbox.write("gate", "");
-    wait(child, "the first").code(0);
+    child.finish().code(0);
     assert_eq!(sandbox.events("a"), ["success", "reset", "late"]);
 }

@@ -1,9 +1,8 @@
 //! What a killed `brk` leaves behind: its place is free when the last of its processes is gone, and never before.
 
-use std::process::{Child, Stdio};
-
+use crate::process::{Running, Start, is_alive, send_signal};
 use crate::tools::needs;
-use crate::util::{Sandbox, until, until_file, wait};
+use crate::util::{Sandbox, until, until_file};
 
 /// An open breaker that is due, with a wait of an hour behind its next opening.
 fn due(sandbox: &Sandbox, name: &str) {
@@ -12,29 +11,13 @@ fn due(sandbox: &Sandbox, name: &str) {
 }
 
 /// Starts a probe; gives it when its command has said its process id.
-fn probe(sandbox: &Sandbox, flags: &[&str], script: &str) -> (Child, i32) {
+fn probe(sandbox: &Sandbox, flags: &[&str], script: &str) -> (Running, u32) {
     let script =
         format!("{script}\necho $$ > started.new; mv started.new started; while :; do sleep 0.02; done");
-    let mut command = sandbox.brk();
-    command.args(["run", "--name", "n", "--cooldown", "1h"]).args(flags).args(["--", "sh", "-c", &script]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("brk");
+    let head = ["run", "--name", "n", "--cooldown", "1h"];
+    let child = sandbox.spawn(&[&head, flags, &["--", "sh", "-c", &script]].concat());
     let pid = until_file(&sandbox.file("started")).trim().parse().expect("a process id");
     (child, pid)
-}
-
-fn kill(pid: i32, signal: &str) {
-    let done = std::process::Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status();
-    assert!(done.expect("kill").success(), "kill -{signal} {pid}");
-}
-
-fn is_alive(pid: i32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
-}
-
-fn dead(mut child: Child) {
-    child.kill().expect("SIGKILL");
-    child.wait().expect("an end");
 }
 
 #[test]
@@ -43,7 +26,7 @@ fn kill_9_of_the_prober_frees_its_place() {
     due(&sandbox, "n");
     let (child, command) = probe(&sandbox, &[], "");
     sandbox.run(&["check", "n"]).code(75);
-    dead(child);
+    child.kill_9();
     until("the command of a dead brk has ended", || !is_alive(command));
     // What the command itself was waiting for may outlive it by a moment.
     until("nobody is left", || sandbox.run(&["check", "n"]).status().code() == Some(0));
@@ -62,7 +45,7 @@ fn survivors_keep_the_place() {
     let sandbox = Sandbox::new();
     due(&sandbox, "n");
     let (child, command) = probe(&sandbox, &[], "trap '' TERM");
-    dead(child);
+    child.kill_9();
     for _ in 0..3 {
         sandbox.run(&["run", "--name", "n", "--", "touch", "second"]).code(75).says("being probed");
     }
@@ -71,7 +54,7 @@ fn survivors_keep_the_place() {
     assert!(survivors.contains(&command.into()), "{command} is not in {status}");
     assert!(sandbox.run(&["status", "n"]).stdout().contains(&command.to_string()));
     assert!(!sandbox.file("second").exists(), "a second probe while the first is alive");
-    kill(command, "KILL");
+    send_signal(command, "KILL");
     until("nobody is left", || sandbox.run(&["check", "n"]).status().code() == Some(0));
     sandbox.run(&["run", "--name", "n", "--", "true"]).code(0);
     assert_eq!(sandbox.status("n")["totals"]["lost"], 1);
@@ -83,12 +66,12 @@ fn a_place_that_is_gone_would_be_noticed() {
     let sandbox = Sandbox::new();
     due(&sandbox, "n");
     let (child, command) = probe(&sandbox, &[], "trap '' TERM");
-    dead(child);
+    child.kill_9();
     sandbox.run(&["run", "--name", "n", "--", "touch", "second"]).code(75);
     std::fs::remove_file(sandbox.state().join("n.probe-0")).expect("removed");
     sandbox.run(&["run", "--name", "n", "--", "touch", "second"]).code(0);
     assert!(sandbox.file("second").exists() && is_alive(command));
-    kill(command, "KILL");
+    send_signal(command, "KILL");
     println!("proof: breaks: survivors: 1 of 1 noticed");
 }
 
@@ -99,12 +82,12 @@ fn the_smallest_survivor_keeps_the_place() {
     // A process in a session of its own, without any of the command's streams.
     let (child, command) =
         probe(&sandbox, &[], "setsid sh -c 'echo $$ > leaf; exec sleep 1000' > /dev/null 2>&1 < /dev/null &");
-    let leaf: i32 = until_file(&sandbox.file("leaf")).trim().parse().expect("a process id");
-    dead(child);
+    let leaf: u32 = until_file(&sandbox.file("leaf")).trim().parse().expect("a process id");
+    child.kill_9();
     until("the command itself has ended", || !is_alive(command));
     assert!(is_alive(leaf));
     sandbox.run(&["run", "--name", "n", "--", "true"]).code(75);
-    kill(leaf, "KILL");
+    send_signal(leaf, "KILL");
     until("nobody is left", || sandbox.run(&["check", "n"]).status().code() == Some(0));
 }
 
@@ -113,14 +96,14 @@ fn a_reset_frees_the_place_at_once() {
     let sandbox = Sandbox::new();
     due(&sandbox, "n");
     let (child, command) = probe(&sandbox, &[], "trap '' TERM");
-    dead(child);
+    child.kill_9();
     sandbox.run(&["reset", "n"]).code(0);
     sandbox.run(&["run", "--name", "n", "--", "true"]).code(0);
     sandbox.run(&["trip", "n", "--for", "0"]).code(0);
     // The next probe takes a place of its own, whoever still holds the old one.
     sandbox.run(&["run", "--name", "n", "--", "true"]).code(0);
     assert!(is_alive(command));
-    kill(command, "KILL");
+    send_signal(command, "KILL");
 }
 
 #[test]
@@ -132,9 +115,9 @@ fn the_deadline_ends_what_is_left() {
         &["--timeout", "2s", "--kill-after", "0"],
         "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > leaf; while :; do sleep 1000; done' &",
     );
-    let leaf: i32 = until_file(&sandbox.file("leaf")).trim().parse().expect("a process id");
+    let leaf: u32 = until_file(&sandbox.file("leaf")).trim().parse().expect("a process id");
     assert!(sandbox.status("n")["probes"][0]["deadline"].is_string());
-    dead(child);
+    child.kill_9();
     let mut ran = false;
     until("the deadline has passed and a run is admitted", || {
         assert!(ran || !sandbox.file("second").exists());
@@ -160,14 +143,14 @@ fn a_daemon_after_a_normal_end_keeps_nothing() {
     sandbox
         .run(&["run", "--name", "n", "--cooldown", "0", "--jitter", "0", "--", "sh", "-c", daemon])
         .code(7);
-    let leaf: i32 = until_file(&sandbox.file("leaf")).trim().parse().expect("a process id");
+    let leaf: u32 = until_file(&sandbox.file("leaf")).trim().parse().expect("a process id");
     assert!(is_alive(leaf));
     let status = sandbox.status("n");
     assert_eq!((&status["phase"], &status["probes"]), (&"open".into(), &serde_json::json!([])));
     sandbox.run(&["run", "--name", "n", "--", "true"]).code(0);
     assert!(is_alive(leaf), "a daemon that was left on purpose was ended");
     assert_eq!(sandbox.status("n")["phase"], "closed");
-    kill(leaf, "KILL");
+    send_signal(leaf, "KILL");
 }
 
 #[test]
@@ -176,8 +159,8 @@ fn a_signal_frees_the_place_too() {
         let sandbox = Sandbox::new();
         due(&sandbox, "n");
         let (child, command) = probe(&sandbox, &[], "");
-        kill(child.id().try_into().expect("a process id"), signal);
-        wait(child, "an interrupted probe").signal(number);
+        child.signal(signal);
+        child.finish().signal(number);
         assert!(!is_alive(command));
         let status = sandbox.status("n");
         assert_eq!((&status["phase"], &status["probes"]), (&"half-open".into(), &serde_json::json!([])));
@@ -191,7 +174,7 @@ fn a_signal_frees_the_place_too() {
 fn a_killed_run_that_was_no_probe_leaves_nothing() {
     let sandbox = Sandbox::new();
     let (child, command) = probe(&sandbox, &[], "");
-    dead(child);
+    child.kill_9();
     until("the command of a dead brk has ended", || !is_alive(command));
     sandbox.run(&["run", "--name", "n", "--", "true"]).code(0);
     let status = sandbox.status("n");
@@ -209,17 +192,16 @@ fn a_survivor_that_closed_its_descriptors_keeps_the_place_too() {
         due(&sandbox, name);
         let mut command = sandbox.brk();
         command.args(["run", "--name", name]).args(flags).args(["--", "python3", "-c", &script]);
-        let mut brk = command.spawn().expect("brk");
-        let pid: i32 = until_file(&sandbox.file("child")).trim().parse().expect("a process id");
-        brk.kill().expect("a brk to kill");
-        brk.wait().expect("its end");
+        let brk = command.start();
+        let pid: u32 = until_file(&sandbox.file("child")).trim().parse().expect("a process id");
+        brk.kill_9();
         let next = |word: &str| sandbox.run(&[&["run", "--name", name][..], flags, &["--", word]].concat());
         next("true").code(75).says(held);
         if name == "n" {
             let survivors = sandbox.status("n")["probes"][0]["survivors"].clone();
             assert!(survivors.as_array().expect("a list").contains(&pid.into()), "{survivors}");
         }
-        kill(pid, "KILL");
+        send_signal(pid, "KILL");
         until("the place is free", || next("true").status().code() == Some(0));
         std::fs::remove_file(sandbox.file("child")).expect("the child's sign");
     }

@@ -5,9 +5,10 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::process::{Running, Start};
 use crate::tools::needs;
 use crate::util::{PATIENCE, Sandbox, brk};
 
@@ -89,7 +90,7 @@ on-open = 'echo "$BRK_NAME: open, $BRK_REASON"'
 /// A daemon at work.
 struct Cron<'a> {
     sandbox: &'a Sandbox,
-    child: Child,
+    child: Running,
 }
 
 /// A mail, as the daemon has sent it.
@@ -129,7 +130,7 @@ impl<'a> Cron<'a> {
         command.arg(login());
         let log = File::create(sandbox.file("stage.log")).expect("a file");
         command.stdin(Stdio::piped()).stdout(log.try_clone().expect("a file")).stderr(log);
-        let child = command.spawn().unwrap_or_else(|error| panic!("{NEEDS}: {command:?}: {error}"));
+        let child = command.start();
         Cron { sandbox, child }
     }
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 
-use crate::process::{Sweeper, guarded, guarded_script, is_alive, kill, until_pid};
+use crate::process::{Start, Sweeper, guarded, guarded_script, is_alive, send_signal, until_pid};
 use crate::tools::needs;
 use crate::util::{Sandbox, brk, finish};
 
@@ -152,15 +152,14 @@ fn streams_are_inherited_and_nobody_waits_for_their_end() {
         .stdin(std::fs::File::open(sandbox.write("in", "input\n")).expect("a file"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
-        .expect("brk");
+        .start();
     // The background child still holds both pipes.
     assert_eq!(child.wait().expect("an end").code(), Some(5));
     let background = until_pid(&sandbox.file("pid"));
     assert!(is_alive(background), "background children are left alone");
-    kill(background, "KILL");
-    let output = child.wait_with_output().expect("output");
-    assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"input\n"[..], &b"error\n"[..]));
+    send_signal(background, "KILL");
+    let done = child.finish();
+    assert_eq!((done.stdout().as_str(), done.stderr().as_str()), ("input\n", "error\n"));
 }
 
 #[test]

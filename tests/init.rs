@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::process::{Sweeper, children, is_alive, is_root, kill, left, parent, stat};
+use crate::process::{Start, Sweeper, children, is_alive, is_root, left, parent, send_signal, stat};
 use crate::tools::needs;
 use crate::util::{Sandbox, brk, finish, until, until_file};
 
@@ -69,9 +69,9 @@ fn signals_to_process_1_are_passed_on() {
         ("USR1", "trap 'exit 0' USR1; echo ready >sign; while :; do sleep 0.01; done", 0),
     ] {
         sandbox.write("sign", "");
-        let mut unshare = contained(&sandbox, &[], script).stderr(Stdio::null()).spawn().expect("unshare");
+        let mut unshare = contained(&sandbox, &[], script).stderr(Stdio::null()).start();
         until_file(&sandbox.file("sign"));
-        kill(until_inside(unshare.id()), signal);
+        send_signal(until_inside(unshare.id()), signal);
         assert_eq!(unshare.wait().expect("an end").code(), Some(code), "{signal}");
     }
 }
@@ -83,12 +83,11 @@ fn process_1_ends_of_signals_between_retries() {
         let sandbox = Sandbox::new();
         let _sweeper = Sweeper(&sandbox);
         let flags = ["--retries", "5", "--retry-delay", "3650d", "--retry-max-delay", "3650d"];
-        let mut unshare =
-            contained(&sandbox, &flags, "echo $BRK_ATTEMPT >>ran; exit 1").spawn().expect("unshare");
+        let mut unshare = contained(&sandbox, &flags, "echo $BRK_ATTEMPT >>ran; exit 1").start();
         until("the first attempt is recorded", || {
             sandbox.run(&["history", "x"]).stdout().contains("failure")
         });
-        kill(until_inside(unshare.id()), signal);
+        send_signal(until_inside(unshare.id()), signal);
         assert_eq!(unshare.wait().expect("an end").code(), Some(code), "{signal}");
         assert_eq!(sandbox.read("ran"), "1\n");
     }
@@ -101,14 +100,14 @@ fn process_1_ends_of_signals_while_it_waits_to_be_admitted() {
         let sandbox = Sandbox::new();
         let _sweeper = Sweeper(&sandbox);
         sandbox.run(&["trip", "x", "--for", "1h"]).code(0);
-        let mut unshare = contained(&sandbox, &["--wait"], "echo ran >ran").spawn().expect("unshare");
+        let mut unshare = contained(&sandbox, &["--wait"], "echo ran >ran").start();
         let inside = until_inside(unshare.id());
         until("brk waits", || {
             let program = std::fs::read_link(format!("/proc/{inside}/exe"));
             program.is_ok_and(|program| program == Path::new(brk()))
                 && stat(inside, 3).as_deref() == Some("S")
         });
-        kill(inside, signal);
+        send_signal(inside, signal);
         assert_eq!(unshare.wait().expect("an end").code(), Some(code), "{signal}");
         assert!(!sandbox.file("ran").exists());
     }
@@ -121,13 +120,13 @@ fn orphans_of_process_1_are_reaped() {
     let _sweeper = Sweeper(&sandbox);
     let script =
         "for i in 1 2 3 4 5 6 7 8 9 10; do (setsid sleep 0.01 &); done; echo ready >sign; sleep 1000";
-    let mut unshare = contained(&sandbox, &[], script).spawn().expect("unshare");
+    let mut unshare = contained(&sandbox, &[], script).start();
     until_file(&sandbox.file("sign"));
     let inside = until_inside(unshare.id());
     until("only the command is left", || {
         let children = children(inside);
         children.len() == 1 && is_alive(children[0]) && parent(children[0]) == Some(inside)
     });
-    kill(inside, "TERM");
+    send_signal(inside, "TERM");
     assert_eq!(unshare.wait().expect("an end").code(), Some(143));
 }

@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use crate::process::Start;
 use crate::tools::{needs, valid};
 use crate::util::{Sandbox, until, until_file};
 
@@ -25,7 +26,7 @@ pub fn eventful() -> Sandbox {
     // In flight while an operator resets, and so late.
     let mut command = sandbox.brk();
     command.args(["run", "--name", "moved", "--", "sh", "-c", "echo started > sign; read line"]);
-    let mut child = command.stdin(Stdio::piped()).spawn().expect("brk");
+    let mut child = command.stdin(Stdio::piped()).start();
     until_file(&sandbox.file("sign"));
     brk(&["reset", "moved"], 0);
     drop(child.stdin.take());
@@ -40,11 +41,12 @@ pub fn eventful() -> Sandbox {
     brk(&["trip", "lost", "--for", "0"], 0);
     let mut command = sandbox.brk();
     command.args(["run", "--name", "lost", "--", "sh", "-c", "echo started > probing; read line"]);
-    let mut child = command.stdin(Stdio::piped()).spawn().expect("brk");
+    let mut child = command.stdin(Stdio::piped()).start();
     until_file(&sandbox.file("probing"));
-    child.kill().expect("kill -9");
-    child.wait().expect("an end");
-    drop(child.stdin.take());
+    // Its command ends when the pipe does.
+    let pipe = child.stdin.take();
+    child.kill_9();
+    drop(pipe);
     until("a next probe", || sandbox.run(&["run", "--name", "lost", "--", "true"]).status().success());
     sandbox
 }
@@ -83,7 +85,7 @@ fn a_live_probe_and_a_taken_slot_are_named() {
     let mut command = sandbox.brk();
     let words = ["run", "--name", "db", "--max-concurrent", "1", "--timeout", "1h", "--"];
     command.args(words).args(["sh", "-c", "echo $$ > sign; read line"]).stdin(Stdio::piped());
-    let mut child = command.spawn().expect("brk");
+    let mut child = command.start();
     let pid: u32 = until_file(&sandbox.file("sign")).trim().parse().expect("a number");
     let mut status = serde_json::Value::Null;
     until("both places", || {

@@ -1,8 +1,8 @@
 //! What is said and counted of probes whose `brk` was killed.
 
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
-use crate::server::signal_to;
+use crate::process::{Running, Start, send_signal};
 use crate::util::{Sandbox, until, until_file};
 
 /// An open breaker that is due, and a killed probe of it, whose command has begun and lives on if it takes no notice.
@@ -11,20 +11,19 @@ fn killed(sandbox: &Sandbox, flags: &[&str], command: &[&str]) -> u32 {
     let _ = std::fs::remove_file(sandbox.file("begun"));
     let mut brk = sandbox.brk();
     brk.args(["run", "--name", "n"]).args(flags).arg("--").args(command);
-    let child = brk.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("brk");
+    let child = brk.stdout(Stdio::null()).stderr(Stdio::null()).start();
     dead(child, sandbox)
 }
 
 /// Kills a `brk` once its command has said its number, which it gives.
-fn dead(mut child: Child, sandbox: &Sandbox) -> u32 {
+fn dead(child: Running, sandbox: &Sandbox) -> u32 {
     let command = until_file(&sandbox.file("begun")).trim().parse().expect("a number");
     // The command may be there before brk has noted that it is.
     until("the command is noted", || {
         let owner = sandbox.read("state/n.probe-0");
         owner.contains("\"command\":") && !owner.contains("\"command\":null")
     });
-    child.kill().expect("SIGKILL");
-    child.wait().expect("an end");
+    child.kill_9();
     command
 }
 
@@ -66,7 +65,7 @@ fn everyone_says_that_only_survivors_are_left() {
     sandbox.run(&["check", "n"]).code(75).prints(&left);
     let explained = sandbox.run(&["explain", "n"]);
     explained.prints(&left).prints("probing now is what is left of the killed brk").lacks("is probing.");
-    signal_to(command, "KILL");
+    send_signal(command, "KILL");
 }
 
 #[test]
@@ -75,7 +74,7 @@ fn what_is_left_of_a_probe_is_lost_by_a_reset() {
     let command = killed(&sandbox, &[], &["sh", "-c", STUBBORN]);
     sandbox.run(&["reset", "n"]).code(0);
     sandbox.run(&["run", "--name", "n", "--", "true"]).code(0).quiet();
-    signal_to(command, "KILL");
+    send_signal(command, "KILL");
     let totals = sandbox.status("n")["totals"].clone();
     assert_eq!((&totals["launched"], &totals["lost"]), (&2.into(), &1.into()), "{totals}");
     assert_eq!(sandbox.events("n"), ["tripped", "half-open", "reset", "lost", "success"]);

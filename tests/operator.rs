@@ -1,20 +1,21 @@
 //! What an operator sees and does: the table, one breaker, its past, the sentences, and what each verb says it changed.
 
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::json::eventful;
+use crate::process::{Running, Start};
 use crate::tools::needs;
 use crate::util::{Done, Sandbox, brk, finish, until, until_file};
 
 /// `brk` at a terminal of this size, whose keys and screen are this child's streams.
-fn at_terminal(sandbox: &Sandbox, columns: u32, words: &str) -> Child {
+fn at_terminal(sandbox: &Sandbox, columns: u32, words: &str) -> Running {
     let script = format!("stty cols {columns} rows 20; exec '{}' {words}", brk());
     let mut command: Command = sandbox.command("script");
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("SHELL", "/bin/sh");
     command.args(["-qec", &script, "/dev/null"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("script, of util-linux")
+    command.start()
 }
 
 fn with(sandbox: &Sandbox, variables: &[(&str, &str)], words: &[&str]) -> Done {
@@ -58,7 +59,7 @@ fn a_long_name_is_whole_in_a_pipe_and_fits_a_terminal() {
     piped.code(0).prints(&name);
     for columns in [80, 60, 132] {
         let child = at_terminal(&sandbox, columns, "status --color never");
-        let done = crate::util::wait(child, "script");
+        let done = child.finish();
         done.code(0).prints("long-");
         assert!(widest(&done.stdout()) <= columns as usize, "{}", done.all());
     }
@@ -76,9 +77,9 @@ fn colour_follows_the_usual_rules() {
         assert!(is_colored(&with(&sandbox, &[("NO_COLOR", "1")], &always)), "the flag beats the variable");
         assert!(!is_colored(&with(&sandbox, &[], words)), "a pipe: {words:?}");
         let line = words.join(" ");
-        let shown = crate::util::wait(at_terminal(&sandbox, 80, &line), "script");
+        let shown = at_terminal(&sandbox, 80, &line).finish();
         assert!(is_colored(&shown), "a terminal: {}", shown.all());
-        let never = crate::util::wait(at_terminal(&sandbox, 80, &format!("{line} --color never")), "script");
+        let never = at_terminal(&sandbox, 80, &format!("{line} --color never")).finish();
         assert!(!is_colored(&never), "{}", never.all());
     }
     let script = format!("NO_COLOR=1 '{}' status", brk());
@@ -88,7 +89,7 @@ fn colour_follows_the_usual_rules() {
 }
 
 /// Reads a child's screen until it shows a text.
-fn until_shown(child: &mut Child, seen: &mut Vec<u8>, text: &str) {
+fn until_shown(child: &mut Running, seen: &mut Vec<u8>, text: &str) {
     let screen = child.stdout.as_mut().expect("a pipe");
     while !String::from_utf8_lossy(seen).contains(text) {
         let mut bytes = [0; 4096];
@@ -134,7 +135,7 @@ fn watching_puts_the_terminal_back_when_it_is_told_to_end() {
         "/dev/null",
     ]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().expect("script");
+    let mut child = command.start();
     let pid = until_file(&sandbox.file("pid"));
     let mut seen = Vec::new();
     until_shown(&mut child, &mut seen, "q ends it");
@@ -261,7 +262,7 @@ fn following_tells_what_comes() {
     sandbox.run(&["run", "--name", "db", "--failures", "1", "--", "false"]).code(1);
     let mut command = sandbox.brk();
     command.args(["history", "db", "--follow", "--json"]).stdout(Stdio::piped());
-    let mut child = command.spawn().expect("brk");
+    let mut child = command.start();
     let mut seen = Vec::new();
     until_shown(&mut child, &mut seen, "\"opened\"");
     sandbox.run(&["run", "--name", "db", "--", "true"]).code(75);
@@ -270,8 +271,7 @@ fn following_tells_what_comes() {
     until_shown(&mut child, &mut seen, "\"count\":2");
     sandbox.run(&["reset", "db"]).code(0);
     until_shown(&mut child, &mut seen, "\"reset\"");
-    child.kill().expect("an end");
-    child.wait().expect("an end");
+    child.kill_9();
     let lines = String::from_utf8(seen).expect("text");
     assert_eq!(lines.lines().count(), 5, "each once\n{lines}");
 }

@@ -2,13 +2,14 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
+use crate::process::{Running, Start};
 use crate::tools::needs;
 use crate::util::{Sandbox, until};
 
 struct Server {
-    child: Child,
+    child: Running,
     port: u16,
 }
 
@@ -24,7 +25,7 @@ impl Server {
         let mut command = Command::new("python3");
         command.args(["-c", script, &port.to_string()]).current_dir(sandbox.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-        let mut child = command.spawn().expect("python3");
+        let mut child = command.start();
         let mut line = String::new();
         let stdout = child.stdout.take().expect("a pipe");
         BufReader::new(stdout).read_line(&mut line).expect("a port");

@@ -1,9 +1,9 @@
 //! Processes as tests see them: who is alive in a sandbox, in what state, and how to signal one.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 
-use crate::util::{Sandbox, brk, until};
+use crate::util::{Done, Sandbox, brk, until};
 
 /// `brk run` of a breaker that never opens, ready to be started. In a session of its own, and so without a terminal,
 /// wherever the tests run.
@@ -75,17 +75,86 @@ pub struct Sweeper<'a>(pub &'a Sandbox);
 impl Drop for Sweeper<'_> {
     fn drop(&mut self) {
         for (pid, _) in left(self.0) {
-            kill(pid, "CONT");
-            kill(pid, "KILL");
+            // It may have ended meanwhile.
+            try_signal(pid, "CONT");
+            try_signal(pid, "KILL");
         }
     }
 }
 
-/// Sends a signal, by name or number. To one that is gone it does nothing.
-pub fn kill(pid: u32, signal: &str) {
+/// Sends a signal, by name or number. Requires that there is such a process.
+#[track_caller]
+pub fn send_signal(pid: u32, signal: &str) {
+    assert!(try_signal(pid, signal), "process {pid} cannot be sent {signal}");
+}
+
+fn try_signal(pid: u32, signal: &str) -> bool {
     let pid = pid.to_string();
     let output = Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, signal, &pid]).output();
-    output.expect("sh");
+    output.expect("sh").status.success()
+}
+
+/// A process beside the test. It does not outlive the test: when this is dropped the process is killed.
+pub struct Running {
+    child: Option<Child>,
+    what: String,
+}
+
+/// The one way in which tests start a process that they do not wait for at once.
+pub trait Start {
+    fn start(&mut self) -> Running;
+}
+
+impl Start for Command {
+    #[track_caller]
+    fn start(&mut self) -> Running {
+        let what = format!("{self:?}");
+        let child = self.spawn().unwrap_or_else(|error| panic!("{what}: {error}"));
+        Running { child: Some(child), what }
+    }
+}
+
+impl Running {
+    /// Waits for its end, and for that of its piped streams.
+    pub fn finish(mut self) -> Done {
+        let child = self.child.take().expect("a process that is not finished");
+        Done::of(child, &self.what)
+    }
+
+    #[track_caller]
+    pub fn signal(&self, name: &str) {
+        send_signal(self.id(), name);
+    }
+
+    /// Kills it, and waits for its end.
+    pub fn kill_9(mut self) {
+        self.kill().expect("SIGKILL");
+        self.wait().expect("an end");
+    }
+}
+
+impl std::ops::Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.child.as_ref().expect("a process that is not finished")
+    }
+}
+
+impl std::ops::DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.child.as_mut().expect("a process that is not finished")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            // Nothing to do if it has ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 /// The number that a script wrote into a file, once it is there.

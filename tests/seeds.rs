@@ -1,8 +1,7 @@
 //! Five breakers that people have built by hand, each reproduced by flags alone. Times are scaled, ratios kept.
 
-use std::process::{Child, Stdio};
-
-use crate::util::{Done, Sandbox, until, until_file, wait};
+use crate::process::Running;
+use crate::util::{Done, Sandbox, until, until_file};
 
 /// One breaker under its flags.
 struct Seed<'a> {
@@ -16,11 +15,9 @@ impl Seed<'_> {
         self.sandbox.run(&[&head, self.flags, &["--", "sh", "-c", script]].concat())
     }
 
-    fn start(&self, script: &str) -> Child {
-        let mut command = self.sandbox.brk();
-        command.args(["run", "--name", "seed", "--jitter", "0"]).args(self.flags);
-        command.args(["--", "sh", "-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().expect("brk")
+    fn start(&self, script: &str) -> Running {
+        let head = ["run", "--name", "seed", "--jitter", "0"];
+        self.sandbox.spawn(&[&head, self.flags, &["--", "sh", "-c", script]].concat())
     }
 
     /// Fails and succeeds as the letters say: `s`, `f`, or `t` for a timeout.
@@ -67,12 +64,12 @@ fn two_failures_and_one_probe() {
     seed.run("touch launched").code(75).says("open after 2 failures");
     sandbox.run(&["run", "--name", "second", "--failures", "2", "--", "true"]).code(0).quiet();
     sandbox.write("gate", "");
-    wait(old, "the old run").code(0);
+    old.finish().code(0);
     seed.stands("open", Some(3_000));
     assert_eq!((seed.total("late"), seed.total("success")), (1, 0));
     seed.until_due();
     std::fs::remove_file(sandbox.file("gate")).expect("the gate");
-    let mut candidates: Vec<Child> = (0..8).map(|_| seed.start(GATED)).collect();
+    let mut candidates: Vec<Running> = (0..8).map(|_| seed.start(GATED)).collect();
     until("seven are refused", || {
         candidates.retain_mut(|child| {
             let status = child.try_wait().expect("a child");
@@ -81,7 +78,7 @@ fn two_failures_and_one_probe() {
         candidates.len() == 1
     });
     sandbox.write("gate", "");
-    wait(candidates.remove(0), "the probe").code(0);
+    candidates.remove(0).finish().code(0);
     seed.stands("closed", None);
     assert_eq!((sandbox.read("started").lines().count(), seed.total("probes")), (1, 1));
     assert_eq!(sandbox.status("second")["phase"], "closed");
@@ -111,11 +108,11 @@ fn five_in_a_row_or_half_of_ten() {
         // Of three probes at once two succeed; it takes all three.
         let _ = std::fs::remove_file(sandbox.file("gate"));
         let _ = std::fs::remove_file(sandbox.file("started"));
-        let good: Vec<Child> = (0..2).map(|_| seed.start(GATED)).collect();
+        let good: Vec<Running> = (0..2).map(|_| seed.start(GATED)).collect();
         until("two have started", || sandbox.read("started").lines().count() == 2);
         sandbox.write("gate", "");
         for probe in good {
-            wait(probe, "a good probe").code(0);
+            probe.finish().code(0);
         }
         seed.stands("half-open", None);
         seed.play("f");

@@ -2,15 +2,16 @@
 
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
+use crate::process::{Running, Start};
 use crate::util::{Done, Sandbox, brk, finish, until};
 
 pub struct Server {
     sandbox: Sandbox,
     port: u16,
     options: Vec<String>,
-    child: Child,
+    child: Running,
 }
 
 /// A machine as `brk` sees it: a state directory, and the store that is configured there.
@@ -64,7 +65,7 @@ impl Server {
 
     /// Sends a signal to the server.
     pub fn signal(&self, signal: &str) {
-        signal_to(self.child.id(), signal);
+        self.child.signal(signal);
     }
 
     pub fn stop(&mut self) {
@@ -114,10 +115,8 @@ impl<'a> Host<'a> {
     }
 
     /// Starts it with piped streams.
-    pub fn spawn(&self, words: &[&str]) -> Child {
-        let mut command = self.brk();
-        command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().expect("brk starts")
+    pub fn spawn(&self, words: &[&str]) -> Running {
+        self.brk().args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).start()
     }
 
     pub fn status(&self, name: &str) -> serde_json::Value {
@@ -152,18 +151,13 @@ impl<'a> Host<'a> {
     }
 }
 
-pub fn signal_to(pid: u32, signal: &str) {
-    let status = Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status();
-    assert!(status.expect("kill runs").success(), "kill -{signal} {pid}");
-}
-
 /// A port that nobody listens on.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").port()
 }
 
-fn launch(sandbox: &Sandbox, port: u16, options: &[String]) -> Child {
+fn launch(sandbox: &Sandbox, port: u16, options: &[String]) -> Running {
     let mut command = sandbox.command("redis-server");
     command
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
@@ -171,5 +165,5 @@ fn launch(sandbox: &Sandbox, port: u16, options: &[String]) -> Child {
         .args(options)
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    command.spawn().expect("redis-server starts (Debian package redis-server)")
+    command.start()
 }

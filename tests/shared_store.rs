@@ -3,9 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::server::{Host, Server, signal_to};
+use crate::process::{Start, send_signal};
+use crate::server::{Host, Server};
 use crate::tools::needs;
-use crate::util::{Sandbox, until, until_file, wait};
+use crate::util::{Sandbox, until, until_file};
 
 const FAIL: [&str; 7] = ["run", "--name", "x", "--", "sh", "-c", "exit 7"];
 const PASS: [&str; 5] = ["run", "--name", "x", "--", "true"];
@@ -60,7 +61,7 @@ fn one_probe_among_two_hosts_and_sixteen_candidates() {
         refused == 15
     });
     sandbox.write("go", "");
-    wait(runs.remove(0), "the probe").code(0).quiet();
+    runs.remove(0).finish().code(0).quiet();
     assert_eq!(sandbox.read("probes"), "probe\n");
     let status = hosts[0].status("x");
     assert_eq!((&status["phase"], &status["totals"]["probes"]), (&"closed".into(), &1.into()), "{status}");
@@ -74,7 +75,7 @@ fn forty_failures_at_once_are_counted_as_forty() {
     let words = ["run", "--name", "x", "--failures", "1000", "--", "sh", "-c", "exit 7"];
     let runs: Vec<_> = (0..40).map(|index| hosts[index % 2].spawn(&words)).collect();
     for run in runs {
-        wait(run, "a failing run").code(7).quiet();
+        run.finish().code(7).quiet();
     }
     let status = hosts[0].status("x");
     assert_eq!(status["totals"]["failure"], 40, "{status}");
@@ -90,10 +91,9 @@ fn a_dead_hosts_place_is_free_when_the_lease_ends_and_not_before() {
     let (one, two) = (server.host(&sandbox, "one"), server.host(&sandbox, "two"));
     open(&one, &["--cooldown", "1ms", "--jitter", "0"]);
     one.until_due("x");
-    let mut prober = one.spawn(&["run", "--name", "x", "--", "sh", "-c", "echo $$ > pid; exec sleep 600"]);
+    let prober = one.spawn(&["run", "--name", "x", "--", "sh", "-c", "echo $$ > pid; exec sleep 600"]);
     until_file(&sandbox.file("pid"));
-    prober.kill().expect("kill");
-    prober.wait().expect("wait");
+    prober.kill_9();
     // Nobody renews it any more: its end is the server's word for when the place is free.
     let lease = server.cli(&["HGETALL", "brk:{x}"]);
     let lease = lease.lines().skip_while(|line| !line.starts_with("lease:")).nth(1);
@@ -137,10 +137,9 @@ fn orphaned(host: &Host, sandbox: &Sandbox, server: &Server, flags: &[&str]) -> 
     host.until_due("x");
     let script = "trap '' TERM; echo $$ > pid; exec sleep 600";
     let words = [&["run", "--name", "x"], flags, &["--", "sh", "-c", script]].concat();
-    let mut prober = host.spawn(&words);
+    let prober = host.spawn(&words);
     let command = until_file(&sandbox.file("pid")).trim().parse().expect("a number");
-    prober.kill().expect("kill");
-    prober.wait().expect("wait");
+    prober.kill_9();
     host.run(&PASS).code(75).says(&format!("of its probe is left: {command}"));
     let lease = server.cli(&["HKEYS", "brk:{x}"]);
     let lease = lease.lines().find(|field| field.starts_with("lease:")).expect("a lease");
@@ -159,7 +158,7 @@ fn what_outlives_a_killed_probe_keeps_its_place_on_its_host() {
     host.run(&["check", "x"]).code(75).prints(&left);
     let status = host.status("x");
     assert_eq!(status["probes"][0]["survivors"], serde_json::json!([command]), "{status}");
-    signal_to(command, "KILL");
+    send_signal(command, "KILL");
     until("the place is free", || host.run(&["check", "x"]).status().code() == Some(0));
     host.run(&PASS).code(0).quiet();
     let totals = host.status("x")["totals"].clone();
@@ -177,7 +176,7 @@ fn what_outlives_a_killed_probe_is_unknown_to_other_hosts() {
     one.run(&PASS).code(0).quiet();
     let totals = two.status("x")["totals"].clone();
     assert_eq!((&totals["launched"], &totals["lost"]), (&4.into(), &1.into()), "{totals}");
-    signal_to(command, "KILL");
+    send_signal(command, "KILL");
 }
 
 #[test]
@@ -202,7 +201,7 @@ fn a_reset_frees_what_is_kept_on_a_host() {
     open(&host, &["--cooldown", "1ms", "--jitter", "0"]);
     host.until_due("x");
     host.run(&PASS).code(0).quiet();
-    signal_to(command, "KILL");
+    send_signal(command, "KILL");
 }
 
 #[test]
@@ -234,7 +233,7 @@ fn a_slow_probe_keeps_its_place() {
     two.run(&PASS).code(75).says("being probed");
     assert_eq!(two.status("x")["probes"].as_array().map(Vec::len), Some(1));
     sandbox.write("go", "");
-    wait(prober, "the probe").code(0).quiet();
+    prober.finish().code(0).quiet();
     let status = two.status("x");
     assert_eq!((&status["phase"], &status["totals"]["lost"]), (&"closed".into(), &0.into()), "{status}");
     assert!(!server.cli(&["HKEYS", "brk:{x}"]).contains("lease:"));
@@ -259,7 +258,7 @@ fn who_has_lost_the_lease_is_late() {
     // The next probe succeeds in the same place and the same generation, and does not close yet.
     two.run(&[&words[..], &["exit 0"]].concat()).code(0);
     sandbox.write("go", "");
-    wait(prober, "the lost probe").code(0);
+    prober.finish().code(0);
     let status = two.status("x");
     assert_eq!(status["phase"], "half-open", "{status}");
     assert_eq!((&status["totals"]["lost"], &status["totals"]["late"]), (&1.into(), &1.into()), "{status}");
@@ -280,7 +279,7 @@ fn a_run_whose_breaker_was_forgotten_is_late() {
     two.run(&["forget", "x"]).code(0).prints("x: closed -> forgotten");
     two.run(&PASS).code(0);
     sandbox.write("go", "");
-    wait(run, "the run").code(7);
+    run.finish().code(7);
     assert_eq!(two.events("x"), ["success", "late"]);
     assert_eq!(two.status("x")["streak"], 0);
 }
@@ -362,7 +361,7 @@ fn a_crowd_of_hundreds_is_counted_to_the_last() {
     open(&hosts[0], &["--cooldown", "1h"]);
     let runs: Vec<_> = (0..300).map(|index| hosts[index % 2].spawn(&PASS)).collect();
     for run in runs {
-        wait(run, "a refused run").code(75);
+        run.finish().code(75);
     }
     let status = hosts[0].status("x");
     // A host that had to wait for more than a second has counted in its own files.
@@ -393,13 +392,13 @@ fn one_look_at_many_connects_once_and_again_after_a_restart() {
     // A look that is repeated goes on with a server that was started anew, and empty.
     let mut watch = host.brk();
     watch.args(["status", "--json", "--watch=100ms"]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut watch = watch.spawn().expect("brk");
+    let mut watch = watch.start();
     let mut shown = BufReader::new(watch.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
     assert!(shown.any(|line| line.contains("\"closed\"")));
     server.stop();
     server.restart();
     host.run(&["trip", "new", "--for", "1d"]).code(0);
     assert!(shown.any(|line| line.contains("\"new\"")), "the watch ended");
-    signal_to(watch.id(), "KILL");
+    send_signal(watch.id(), "KILL");
     watch.wait().expect("an end");
 }

@@ -1,12 +1,12 @@
 //! Signals that reach `brk`: passed on once, waited for, and answered by the same end. No terminal here.
 
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use crate::process::{
-    Sweeper, children, guarded, guarded_script, is_alive, is_stopped, kill, left, parent, stat, until_gone,
-    until_pid,
+    Running, Start, Sweeper, children, guarded, guarded_script, is_alive, is_stopped, left, parent,
+    send_signal, stat, until_gone, until_pid,
 };
 use crate::tools::needs;
 use crate::util::{Sandbox, brk, until, until_file};
@@ -35,7 +35,7 @@ fn until_logged(sandbox: &Sandbox, name: &str, line: &str) {
 }
 
 #[track_caller]
-fn code(mut child: Child) -> Option<i32> {
+fn code(mut child: Running) -> Option<i32> {
     child.wait().expect("an end").code()
 }
 
@@ -46,14 +46,14 @@ fn each_signal_is_passed_on_once_to_the_command_and_its_group() {
     let _sweeper = Sweeper(&sandbox);
     sandbox.write("listener.py", LISTENER);
     let script = "python3 -I listener.py background & exec python3 -I listener.py command";
-    let child = guarded_script(&sandbox, &[], script).spawn().expect("brk");
+    let child = guarded_script(&sandbox, &[], script).start();
     let brk = child.id();
     until_logged(&sandbox, "command", "ready");
     until_logged(&sandbox, "background", "ready");
     let mut expected = vec!["ready".to_owned()];
     // KILL and STOP cannot be caught, TSTP, TTIN and TTOU stop, CHLD is about children.
     for number in (1..=31).filter(|number| ![9, 17, 19, 20, 21, 22].contains(number)).chain(34..=64) {
-        kill(brk, &number.to_string());
+        send_signal(brk, &number.to_string());
         let line = number.to_string();
         until_logged(&sandbox, "command", &line);
         until_logged(&sandbox, "background", &line);
@@ -73,10 +73,10 @@ fn a_signal_that_was_ignored_at_start_stays_ignored() {
     let mut nohup = sandbox.command("env");
     nohup.arg("--ignore-signal=HUP,INT,QUIT,TERM,USR1,ALRM,PIPE");
     nohup.args([brk(), "run", "--name", "x", "--", "python3", "-I", "listener.py", "command"]);
-    let child = nohup.spawn().expect("env");
+    let child = nohup.start();
     until_logged(&sandbox, "command", "ready");
     for signal in ["HUP", "INT", "QUIT", "TERM", "USR1", "ALRM", "PIPE", "USR2", "64"] {
-        kill(child.id(), signal);
+        child.signal(signal);
     }
     assert_eq!(code(child), Some(0));
     assert_eq!(log(&sandbox, "command"), ["ready", "12", "64"]);
@@ -107,9 +107,9 @@ fn how_a_signal_ends_a_run() {
     for (signal, script, end, outcome, ending) in cases {
         let sandbox = Sandbox::new();
         let _sweeper = Sweeper(&sandbox);
-        let mut child = guarded_script(&sandbox, &[], &script).stderr(Stdio::null()).spawn().expect("brk");
+        let mut child = guarded_script(&sandbox, &[], &script).stderr(Stdio::null()).start();
         until_file(&sandbox.file("sign"));
-        kill(child.id(), signal);
+        child.signal(signal);
         let status = child.wait().expect("an end");
         assert_eq!((status.code(), status.signal()), end, "{signal} to {script}");
         let history = sandbox.history("x");
@@ -128,9 +128,9 @@ fn brk_is_not_gone_before_its_command() {
     let _sweeper = Sweeper(&sandbox);
     let script = "trap 'echo told >told; until [ -e go ]; do sleep 0.01; done; exit 3' TERM
         echo $$ >pid; while :; do sleep 0.01; done";
-    let mut child = guarded_script(&sandbox, &[], script).stderr(Stdio::null()).spawn().expect("brk");
+    let mut child = guarded_script(&sandbox, &[], script).stderr(Stdio::null()).start();
     let command = until_pid(&sandbox.file("pid"));
-    kill(child.id(), "TERM");
+    child.signal("TERM");
     until_file(&sandbox.file("told"));
     // Longer than the default of --kill-after: nobody has asked for escalation.
     std::thread::sleep(Duration::from_millis(5_500));
@@ -147,9 +147,9 @@ fn with_kill_after_given_a_signal_starts_the_clock() {
             let sandbox = Sandbox::new();
             let _sweeper = Sweeper(&sandbox);
             let script = "trap '' TERM INT QUIT HUP; setsid sleep 1000 & echo ready >sign; while :; do sleep 1000; done";
-            let mut child = guarded_script(&sandbox, &["--kill-after", grace], script).spawn().expect("brk");
+            let mut child = guarded_script(&sandbox, &["--kill-after", grace], script).start();
             until_file(&sandbox.file("sign"));
-            kill(child.id(), signal);
+            child.signal(signal);
             assert_eq!(child.wait().expect("an end").signal(), Some(9), "{signal}, {grace}");
             assert_eq!(left(&sandbox), [], "{signal}, {grace}");
             assert_eq!(sandbox.history("x")[0]["ending"], "interrupted", "{signal}, {grace}");
@@ -163,10 +163,9 @@ fn with_kill_after_given_a_signal_that_asks_for_no_end_starts_no_clock() {
     let _sweeper = Sweeper(&sandbox);
     let script =
         "trap 'echo told >told' USR1; echo ready >sign; until [ -e go ]; do sleep 0.01; done; exit 4";
-    let child =
-        guarded_script(&sandbox, &["--kill-after", "0"], script).stderr(Stdio::null()).spawn().expect("brk");
+    let child = guarded_script(&sandbox, &["--kill-after", "0"], script).stderr(Stdio::null()).start();
     until_file(&sandbox.file("sign"));
-    kill(child.id(), "USR1");
+    child.signal("USR1");
     until_file(&sandbox.file("told"));
     sandbox.write("go", "");
     assert_eq!(code(child), Some(4));
@@ -178,12 +177,11 @@ fn between_retries_a_signal_ends_it_at_once() {
         let sandbox = Sandbox::new();
         let _sweeper = Sweeper(&sandbox);
         let flags = ["--retries", "5", "--retry-delay", "3650d", "--retry-max-delay", "3650d"];
-        let mut child =
-            guarded_script(&sandbox, &flags, "echo $BRK_ATTEMPT >>ran; exit 1").spawn().expect("brk");
+        let mut child = guarded_script(&sandbox, &flags, "echo $BRK_ATTEMPT >>ran; exit 1").start();
         until("the first attempt is recorded", || {
             sandbox.run(&["history", "x"]).stdout().contains("failure")
         });
-        kill(child.id(), signal);
+        child.signal(signal);
         assert_eq!(child.wait().expect("an end").signal(), Some(number));
         assert_eq!(sandbox.read("ran"), "1\n", "more was launched after {signal}");
     }
@@ -195,23 +193,23 @@ fn while_it_waits_to_be_admitted_a_signal_ends_it_at_once() {
         let sandbox = Sandbox::new();
         let _sweeper = Sweeper(&sandbox);
         sandbox.run(&["trip", "x", "--for", "1h"]).code(0);
-        let mut child = guarded_script(&sandbox, &["--wait"], "echo ran >ran").spawn().expect("brk");
+        let mut child = guarded_script(&sandbox, &["--wait"], "echo ran >ran").start();
         until("it waits", || stat(child.id(), 3).as_deref() == Some("S"));
-        kill(child.id(), signal);
+        child.signal(signal);
         assert_eq!(child.wait().expect("an end").signal(), Some(number));
         assert!(!sandbox.file("ran").exists());
     }
 }
 
 /// Somebody who holds the lock of a breaker until dropped.
-struct Holder(Child);
+struct Holder(#[expect(dead_code, reason = "it lives as long as this")] Running);
 
 impl Holder {
     fn new(sandbox: &Sandbox) -> Holder {
         let script = "echo held >held; read line";
         let mut flock = sandbox.command("flock");
         flock.args(["--no-fork", "state/x.lock", "sh", "-c", script]).stdin(Stdio::piped());
-        let flock = flock.spawn().expect("flock");
+        let flock = flock.start();
         until_file(&sandbox.file("held"));
         Holder(flock)
     }
@@ -228,22 +226,15 @@ impl Holder {
     }
 }
 
-impl Drop for Holder {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn while_it_waits_for_a_lock_a_signal_ends_it_at_once() {
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     sandbox.run(&["trip", "x"]).code(0);
     let holder = Holder::new(&sandbox);
-    let mut child = guarded_script(&sandbox, &[], "echo ran >ran").spawn().expect("brk");
+    let mut child = guarded_script(&sandbox, &[], "echo ran >ran").start();
     holder.until_waited_for_by(&sandbox, child.id());
-    kill(child.id(), "TERM");
+    child.signal("TERM");
     assert_eq!(child.wait().expect("an end").signal(), Some(15));
     assert!(!sandbox.file("ran").exists());
 }
@@ -259,13 +250,13 @@ fn while_it_records_a_result_a_signal_does_not_end_it() {
         let _sweeper = Sweeper(&sandbox);
         let script = "echo $$ >pid; read line <go; echo ran >>ran; exit 4";
         sandbox.shell("mkfifo go").code(0);
-        let mut child = guarded_script(&sandbox, flags, script).spawn().expect("brk");
+        let mut child = guarded_script(&sandbox, flags, script).start();
         let command = until_pid(&sandbox.file("pid"));
         let holder = Holder::new(&sandbox);
         sandbox.shell("echo >go").code(0);
         until_gone(command);
         holder.until_waited_for_by(&sandbox, child.id());
-        kill(child.id(), "TERM");
+        child.signal("TERM");
         drop(holder);
         let status = child.wait().expect("an end");
         assert_eq!((status.code(), status.signal()), end, "{flags:?}");
@@ -283,10 +274,10 @@ print(job.pid, file=open('brk', 'w'))
 job.wait()
 "#;
 
-fn as_a_job(sandbox: &Sandbox, flags: &[&str], script: &str) -> (Child, u32, u32) {
+fn as_a_job(sandbox: &Sandbox, flags: &[&str], script: &str) -> (Running, u32, u32) {
     let mut parent = sandbox.command("setsid");
     parent.args(["python3", "-I", "-c", PARENT, brk(), "run", "--name", "x"]).args(flags);
-    let parent = parent.args(["--", "sh", "-c", script]).spawn().expect("setsid");
+    let parent = parent.args(["--", "sh", "-c", script]).start();
     (parent, until_pid(&sandbox.file("brk")), until_pid(&sandbox.file("pid")))
 }
 
@@ -298,12 +289,12 @@ fn stopping_and_continuing_are_passed_on() {
     let (mut job, brk, command) = as_a_job(&sandbox, &[], "echo $$ >pid; exec sleep 1000");
     assert_eq!(parent(command), Some(brk));
     for signal in ["TSTP", "TTIN", "TTOU"] {
-        kill(brk, signal);
+        send_signal(brk, signal);
         until(&format!("{signal} stops both"), || is_stopped(brk) && is_stopped(command));
-        kill(brk, "CONT");
+        send_signal(brk, "CONT");
         until("CONT continues both", || !is_stopped(brk) && !is_stopped(command));
     }
-    kill(brk, "TERM");
+    send_signal(brk, "TERM");
     until_gone(command);
     until_gone(brk);
     assert_eq!(sandbox.history("x")[0]["ending"], "interrupted");
@@ -317,12 +308,12 @@ fn the_timer_stands_still_while_brk_is_stopped() {
     let _sweeper = Sweeper(&sandbox);
     let script = "echo $$ >pid; until [ -e go ]; do sleep 0.01; done; exit 5";
     let (mut job, brk, command) = as_a_job(&sandbox, &["--timeout", "6s"], script);
-    kill(brk, "TSTP");
+    send_signal(brk, "TSTP");
     until("both are stopped", || is_stopped(brk) && is_stopped(command));
     // Longer than the whole timeout, which is long enough for a slow machine to come this far and back.
     std::thread::sleep(Duration::from_millis(6_500));
     sandbox.write("go", "");
-    kill(brk, "CONT");
+    send_signal(brk, "CONT");
     until_gone(brk);
     let run = &sandbox.history("x")[0];
     assert_eq!((&run["ending"], &run["exit"]), (&"exited".into(), &5.into()), "{run}");
@@ -336,9 +327,9 @@ fn a_signal_during_the_grace_is_passed_on_too() {
     let _sweeper = Sweeper(&sandbox);
     let script = "trap 'echo term >term' TERM; trap 'exit 8' USR1; while :; do sleep 0.01; done";
     let flags = ["--timeout", "200ms", "--kill-after", "1000s", "--preserve-status"];
-    let child = guarded_script(&sandbox, &flags, script).stderr(Stdio::null()).spawn().expect("brk");
+    let child = guarded_script(&sandbox, &flags, script).stderr(Stdio::null()).start();
     until_file(&sandbox.file("term"));
-    kill(child.id(), "USR1");
+    child.signal("USR1");
     assert_eq!(code(child), Some(8));
     assert_eq!(sandbox.history("x")[0]["ending"], "timed-out");
 }
@@ -349,7 +340,7 @@ fn many_signals_at_once() {
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     sandbox.write("listener.py", LISTENER);
-    let child = guarded(&sandbox, &[], &["python3", "-I", "listener.py", "command"]).spawn().expect("brk");
+    let child = guarded(&sandbox, &[], &["python3", "-I", "listener.py", "command"]).start();
     until_logged(&sandbox, "command", "ready");
     let command = children(child.id())[0];
     // Real-time signals are counted, not merged.

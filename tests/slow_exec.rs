@@ -1,12 +1,12 @@
 //! A command whose file cannot be read yet: a dead network disk, or a scanner that takes its time. A stand-in holds up
 //! every execution of one file, as a scanner may. Timeouts and signals work all the same.
 
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::process::{children, kill, stat, until_gone};
+use crate::process::{Running, Start, children, send_signal, stat, until_gone};
 use crate::tools::needs;
-use crate::util::{Sandbox, brk, until, until_file, wait};
+use crate::util::{Sandbox, brk, until, until_file};
 
 /// Answers nothing to those who execute the file of its argument, for 45 seconds or as long as it lives.
 const SCANNER: &str = r#"
@@ -22,35 +22,25 @@ print('scans', file=open('scans', 'w'))
 time.sleep(45)
 "#;
 
-/// Ends with the test, and so lets all that it holds up go on.
-struct Scanner(Child);
-
-impl Drop for Scanner {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A copy of a program that nothing can execute while the scanner lives.
-fn scanned(sandbox: &Sandbox) -> Scanner {
+/// A copy of a program that nothing can execute while the scanner lives, which is until it is dropped.
+fn scanned(sandbox: &Sandbox) -> Running {
     sandbox.shell("cp $(command -v sleep) held").code(0);
     let mut python = sandbox.command("python3");
     python.args(["-I", "-c", SCANNER, "held"]);
-    let scanner = Scanner(python.spawn().expect("python3"));
+    let scanner = python.start();
     until_file(&sandbox.file("scans"));
     scanner
 }
 
-fn start(sandbox: &Sandbox, flags: &[&str]) -> Child {
+fn start(sandbox: &Sandbox, flags: &[&str]) -> Running {
     // In a session of its own: without a terminal, wherever the tests run.
     let mut command = sandbox.command("setsid");
     command.args([brk(), "run", "--name", "n", "--failures", "1"]).args(flags).args(["--", "./held", "600"]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("brk")
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).start()
 }
 
 /// The process of a `brk` that waits for the scanner: it is there, and still has the name of `brk`.
-fn held_up(parent: &Child) -> u32 {
+fn held_up(parent: &Running) -> u32 {
     let mut found = None;
     until("the command is held up", || {
         found = children(parent.id()).first().copied();
@@ -67,7 +57,7 @@ fn a_timeout_ends_what_was_never_executed() {
     let begun = Instant::now();
     let child = start(&sandbox, &["--timeout", "300ms", "--kill-after", "300ms"]);
     let command = held_up(&child);
-    wait(child, "a run that is held up").code(124);
+    child.finish().code(124);
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     until_gone(command);
     let last = sandbox.status("n")["last"].clone();
@@ -82,8 +72,8 @@ fn a_signal_ends_what_was_never_executed() {
         let _scanner = scanned(&sandbox);
         let child = start(&sandbox, &[]);
         let command = held_up(&child);
-        kill(child.id(), signal);
-        let done = wait(child, "a run that is held up");
+        child.signal(signal);
+        let done = child.finish();
         assert!(done.status().code().is_none(), "{signal}: {}", done.all());
         until_gone(command);
         let last = sandbox.status("n")["last"].clone();
@@ -96,10 +86,9 @@ fn a_brk_that_is_killed_takes_with_it_what_was_never_executed() {
     needs!("root", "python3");
     let sandbox = Sandbox::new();
     let _scanner = scanned(&sandbox);
-    let mut child = start(&sandbox, &[]);
+    let child = start(&sandbox, &[]);
     let command = held_up(&child);
-    child.kill().expect("SIGKILL");
-    child.wait().expect("an end");
+    child.kill_9();
     until_gone(command);
 }
 
@@ -116,6 +105,6 @@ fn what_is_held_up_runs_in_the_end_as_any_other() {
         let line = std::fs::read(format!("/proc/{command}/cmdline")).unwrap_or_default();
         line == b"./held\x00600\x00"
     });
-    Command::new("kill").arg(command.to_string()).status().expect("kill");
-    wait(child, "a run that was held up").signal(15);
+    send_signal(command, "TERM");
+    child.finish().signal(15);
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::process::Start;
 use crate::util::{Done, Sandbox, brk, finish, until};
 
 mod full;
@@ -231,7 +232,7 @@ fn a_lock_that_stays_taken_is_waited_for_and_not_longer() {
     let script = "exec 8<n.lock 9<open.lock; flock 8; flock 9; echo held > ../held; cat";
     let mut holder = Command::new("sh");
     holder.args(["-c", script]).current_dir(sandbox.state()).stdin(std::process::Stdio::piped());
-    let mut holder = holder.spawn().expect("sh");
+    let mut holder = holder.start();
     crate::util::until_file(&sandbox.file("held"));
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::server::{Host, Server, free_port};
 use crate::tools::needs;
-use crate::util::{Done, Sandbox, until, until_file, wait};
+use crate::util::{Done, Sandbox, until, until_file};
 
 const FAIL: [&str; 9] = ["run", "--name", "x", "--failures", "2", "--", "sh", "-c", "exit 7"];
 const PASS: [&str; 5] = ["run", "--name", "x", "--", "true"];
@@ -302,7 +302,7 @@ fn lost_in_mid_run() {
     until_file(&sandbox.file("begun"));
     server.stop();
     sandbox.write("go", "");
-    warns_once(wait(run, "the run").code(7), "connection refused");
+    warns_once(run.finish().code(7), "connection refused");
     let own = host.with_store("");
     assert_eq!(own.events("x"), ["store-lost", "failure"]);
     assert_eq!((&own.status("x")["streak"], &own.status("x")["totals"]["late"]), (&1.into(), &0.into()));
@@ -320,7 +320,7 @@ fn restarted_empty_in_mid_run() {
     server.stop();
     server.restart();
     sandbox.write("go", "");
-    wait(run, "the run").code(7).quiet();
+    run.finish().code(7).quiet();
     // Of a breaker that is gone: as if it had been forgotten.
     assert_eq!(host.events("x"), ["late"]);
     assert_eq!(host.status("x")["phase"], "closed");
@@ -337,7 +337,7 @@ fn back_in_mid_run() {
     until_file(&sandbox.file("begun"));
     server.restart();
     sandbox.write("go", "");
-    warns_once(wait(run, "the run").code(7), "connection refused");
+    warns_once(run.finish().code(7), "connection refused");
     // Who admits a run hears how it ended.
     assert_eq!(host.with_store("").events("x"), ["store-lost", "failure"]);
     host.run(&["status", "x"]).code(1).says("no such breaker");
@@ -355,7 +355,7 @@ fn stopped_in_the_middle_of_a_storm() {
     server.stop();
     runs.extend((30..40).map(start));
     for run in runs {
-        wait(run, "a run").code(7);
+        run.finish().code(7);
     }
     assert_eq!(sandbox.read("runs").lines().count(), 40);
 }

@@ -1,10 +1,11 @@
 //! A storm: runs and SIGKILLs without order on one name. The probes themselves notice company, the counts are exact
 //! where nothing was killed, and afterwards it still closes.
 
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::process::{Running, Start};
 use crate::util::{Sandbox, scale, until};
 
 /// Numbers that look random and are the same each time.
@@ -36,10 +37,10 @@ const FLAGS: [&str; 13] = [
     "0",
 ];
 
-fn start(sandbox: &Sandbox, script: &str) -> Child {
+fn start(sandbox: &Sandbox, script: &str) -> Running {
     let mut command = sandbox.brk();
     command.args(FLAGS).args(["--", "sh", "-c", script]).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().expect("brk")
+    command.start()
 }
 
 /// A probe that looks whether another is alive, lasts for a moment, and may be deaf to its parent's death.
@@ -157,16 +158,15 @@ fn the_storm_notices_a_break() {
         |sandbox| drop(start(sandbox, "echo x >> launched").wait()),
         |sandbox| drop(sandbox.write("launched", "")),
         |sandbox| {
-            let mut child = start(sandbox, "echo x >> launched; echo up > up; exec sleep 600");
+            let child = start(sandbox, "echo x >> launched; echo up > up; exec sleep 600");
             crate::util::until_file(&sandbox.file("up"));
-            child.kill().expect("SIGKILL");
-            child.wait().expect("an end");
+            child.kill_9();
             until("the place is free", || sandbox.run(&["check", "n"]).status().code() == Some(0));
             start(sandbox, "exit 0").wait().expect("an end");
         },
         |sandbox| {
             let meet = "exec 9>>gate; flock -n 9 || echo x >> company; sleep 1";
-            let start = || sandbox.command("sh").args(["-c", meet]).spawn().expect("sh");
+            let start = || sandbox.command("sh").args(["-c", meet]).start();
             let children = [start(), start()];
             for mut child in children {
                 child.wait().expect("an end");

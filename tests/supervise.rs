@@ -6,7 +6,8 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::process::{
-    Sweeper, children, guarded, guarded_script, is_alive, is_root, kill, left, parent, stat, until_pid,
+    Start, Sweeper, children, guarded, guarded_script, is_alive, is_root, left, parent, send_signal, stat,
+    until_pid,
 };
 use crate::tools::needs;
 use crate::util::{Done, Sandbox, brk, finish, until, until_file};
@@ -228,7 +229,7 @@ fn a_waiting_brk_uses_no_processor() {
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let mut command = guarded_script(&sandbox, &["--timeout", "1000"], "echo ready >sign; exec sleep 1000");
-    let mut child = command.spawn().expect("brk");
+    let mut child = command.start();
     until_file(&sandbox.file("sign"));
     let turns = || -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("a status");
@@ -245,7 +246,7 @@ fn a_waiting_brk_uses_no_processor() {
     assert_eq!(std::fs::read_dir(format!("/proc/{}/task", child.id())).expect("threads").count(), 1);
     // A debug build is about twice as large as what is released.
     assert!(resident < if cfg!(debug_assertions) { 16_384 } else { 4_096 }, "{resident} kB");
-    kill(child.id(), "TERM");
+    child.signal("TERM");
     child.wait().expect("an end");
 }
 
@@ -284,7 +285,7 @@ fn a_child_from_before_is_not_the_commands() {
     let (old, below) = (until_pid(&sandbox.file("old")), until_pid(&sandbox.file("below")));
     assert!(is_alive(old) && is_alive(below), "touched what was there before");
     assert_eq!(left(&sandbox).len(), 2, "{:?}", left(&sandbox));
-    kill(below, "KILL");
+    send_signal(below, "KILL");
     // One that is hardly older than the command.
     for _ in 0..5 {
         sandbox
@@ -294,7 +295,7 @@ fn a_child_from_before_is_not_the_commands() {
             .code(124);
         let old = until_pid(&sandbox.file("old"));
         assert!(is_alive(old), "touched what was there before");
-        kill(old, "KILL");
+        send_signal(old, "KILL");
     }
     sandbox.shell(&format!("sleep 0.1 & {brk_run} -- sh -c 'sleep 0.5; exit 6'")).code(6);
 }
@@ -321,7 +322,7 @@ fn what_a_child_from_before_leaves_behind_is_not_the_commands() {
         assert!(is_alive(orphan), "touched what came from before, {flags}");
         let own = until_pid(&sandbox.file("own"));
         until("what is the command's is ended", || !is_alive(own));
-        kill(orphan, "KILL");
+        send_signal(orphan, "KILL");
     }
 }
 
@@ -332,13 +333,13 @@ fn orphans_fall_to_it_and_are_reaped() {
     let script = "(sleep 1000 & echo $! >orphan)
         for i in 1 2 3 4 5 6 7 8 9 10; do (sleep 0.01 &); done
         echo ready >sign; sleep 1000";
-    let mut child = guarded_script(&sandbox, &[], script).spawn().expect("brk");
+    let mut child = guarded_script(&sandbox, &[], script).start();
     until_file(&sandbox.file("sign"));
     let orphan = until_pid(&sandbox.file("orphan"));
     until("the orphan is adopted", || parent(orphan) == Some(child.id()));
     let dead = || children(child.id()).into_iter().filter(|pid| !is_alive(*pid)).count();
     until("only the command and one orphan are left", || children(child.id()).len() == 2 && dead() == 0);
-    kill(child.id(), "TERM");
+    child.signal("TERM");
     assert_eq!(child.wait().expect("an end").signal(), Some(15));
 }
 
@@ -347,10 +348,9 @@ fn if_brk_dies_the_command_is_told() {
     let sandbox = Sandbox::new();
     let _sweeper = Sweeper(&sandbox);
     let script = "trap 'echo term >told; exit' TERM; echo ready >sign; sleep 1000 & wait";
-    let mut child = guarded_script(&sandbox, &[], script).spawn().expect("brk");
+    let child = guarded_script(&sandbox, &[], script).start();
     until_file(&sandbox.file("sign"));
-    child.kill().expect("KILL");
-    child.wait().expect("an end");
+    child.kill_9();
     assert_eq!(until_file(&sandbox.file("told")), "term\n");
 }
 
@@ -363,14 +363,14 @@ fn if_brk_dies_between_fork_and_exec_the_command_does_not_start() {
     let mut strace = sandbox.command("strace");
     strace.args(["-f", "-o", "trace", "-e", "trace=prctl", "-e", "inject=prctl:delay_enter=2000000"]);
     strace.args([brk(), "run", "--name", "x", "--", "sh", "-c", "echo alive >ran"]);
-    let mut strace = strace.spawn().expect("strace");
+    let mut strace = strace.start();
     let mut family = (0, 0);
     until("brk has forked", || {
         let brk = children(strace.id()).into_iter().find(|child| !children(*child).is_empty());
         family = brk.map_or((0, 0), |brk| (brk, children(brk)[0]));
         family.0 != 0
     });
-    kill(family.0, "KILL");
+    send_signal(family.0, "KILL");
     strace.wait().expect("an end");
     until("the child is gone", || !is_alive(family.1));
     assert!(sandbox.read("trace").contains("SIGKILL"), "{}", sandbox.read("trace"));

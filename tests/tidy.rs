@@ -326,3 +326,18 @@ fn an_unused_permission_is_noticed() {
     let sources = [source("a", "use crate::b::B;"), source("a::f", "use crate::c::{D, E};"), source("e", "")];
     assert_eq!(unused(table, &sources), [("a", "e"), ("x", "*")]);
 }
+
+/// Elsewhere a failed test could leave a process behind, and say nothing of what it was.
+#[test]
+fn tests_start_and_signal_processes_in_one_place() {
+    for (file, text) in project("tests") {
+        let found = [".spawn()", "Command::new(\"kill\")", "kill_process("]
+            .into_iter()
+            .find(|call| text.contains(call));
+        let is_home = ["process", "tidy"].contains(&file.as_str());
+        assert!(
+            is_home || found.is_none(),
+            "tests/{file}.rs: {found:?}; tests/process.rs has start() and signal()"
+        );
+    }
+}

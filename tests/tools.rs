@@ -5,8 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-use crate::process::is_root;
-use crate::util::{Done, Sandbox, wait};
+use crate::process::{Start, is_root};
+use crate::util::{Done, Sandbox};
 
 /// Where `tests/run` reads what was left out. Unset, nothing may be left out: what is missing fails the test.
 const LEFT_OUT: &str = "BRK_TESTS_LEFT_OUT";
@@ -93,14 +93,13 @@ pub fn run_python(sandbox: &Sandbox, modules: &str, script: &str, args: &[&str],
 
 /// Runs a command to its end with this text on its standard input.
 pub fn feed(mut command: Command, stdin: &str) -> Done {
-    let what = format!("{command:?}");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap_or_else(|error| panic!("{what}: {error}"));
+    let mut child = command.start();
     let mut pipe = child.stdin.take().expect("a pipe");
     // Who does not read it has its reasons, and its status tells them.
     let _ = pipe.write_all(stdin.as_bytes());
     drop(pipe);
-    wait(child, &what)
+    child.finish()
 }
 
 /// Requires that a text is JSON (a document, or one a line) that a definition of the schema in the manual describes.

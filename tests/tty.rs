@@ -4,13 +4,15 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::process::{Sweeper, group, is_alive, is_stopped, kill, left, parent, stat, until_pid};
+use crate::process::{
+    Running, Start, Sweeper, group, is_alive, is_stopped, left, parent, send_signal, stat, until_pid,
+};
 use crate::tools::needs;
 use crate::util::{Sandbox, brk, until, until_file};
 
@@ -25,7 +27,7 @@ struct Terminal {
     screen: Arc<Mutex<String>>,
     /// Up to where the screen has been looked at.
     seen: usize,
-    leader: Child,
+    leader: Running,
 }
 
 impl Terminal {
@@ -45,7 +47,7 @@ impl Terminal {
         let mut setsid: Command = sandbox.command("setsid");
         setsid.args(["--ctty", "--wait"]).args(command);
         setsid.env("PATH", format!("{bin}:{path}")).env("TERM", "dumb").env("PS1", "$ ").env("PS2", "");
-        let leader = setsid.stdin(open()).stdout(open()).stderr(open()).spawn().expect("setsid");
+        let leader = setsid.stdin(open()).stdout(open()).stderr(open()).start();
         let keyboard = Arc::new(File::from(master));
         let reader = Arc::downgrade(&keyboard);
         let screen = Arc::new(Mutex::new(String::new()));
@@ -120,14 +122,6 @@ impl Terminal {
     fn code(&mut self, expected: i32) {
         self.types("echo co''de=$?.\n");
         self.shows(&format!("code={expected}."));
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        // Its session was swept before, or is after; either way this is only to reap.
-        let _ = self.leader.kill();
-        let _ = self.leader.wait();
     }
 }
 
@@ -364,10 +358,10 @@ fn a_signal_from_a_process_is_passed_on_on_a_terminal_too() {
         "trap 'echo told >>got' USR1; echo rea''dy; until [ -e go ]; do sleep 0.01; done; exec sleep 1000";
     let (brk, _) = terminal.starts(&sandbox, "--kill-after 1000", script);
     terminal.shows("ready");
-    kill(brk, "USR1");
+    send_signal(brk, "USR1");
     until_file(&sandbox.file("got"));
     sandbox.write("go", "");
-    kill(brk, "TERM");
+    send_signal(brk, "TERM");
     terminal.code(143);
     assert_eq!(lines(&sandbox, "got"), 1);
 }

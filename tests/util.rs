@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::process::{Running, Start};
+
 /// How long a sign may take on a machine that is busy with other things.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -81,6 +83,11 @@ impl Sandbox {
         finish(command)
     }
 
+    /// Starts `brk` with these words and piped streams, and does not wait for it.
+    pub fn spawn(&self, words: &[&str]) -> Running {
+        self.brk().args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).start()
+    }
+
     /// Runs a shell script with `brk` on its PATH.
     pub fn shell(&self, script: &str) -> Done {
         let mut command = self.command("sh");
@@ -113,6 +120,12 @@ impl Sandbox {
 }
 
 impl Done {
+    /// Waits for a child and for the end of its piped streams.
+    pub fn of(child: Child, what: &str) -> Done {
+        let output = child.wait_with_output().unwrap_or_else(|error| panic!("{what}: {error}"));
+        Done { what: what.to_owned(), output }
+    }
+
     pub fn stdout(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
@@ -195,12 +208,6 @@ pub fn finish(mut command: Command) -> Done {
     let what = format!("{command:?}\ndirectory: {:?}", command.get_current_dir());
     let output = command.output().unwrap_or_else(|error| panic!("{what}: {error}"));
     Done { what, output }
-}
-
-/// Waits for a child that was started with piped streams.
-pub fn wait(child: Child, what: &str) -> Done {
-    let output = child.wait_with_output().unwrap_or_else(|error| panic!("{what}: {error}"));
-    Done { what: what.to_owned(), output }
 }
 
 /// Waits until a sign is there. The pause between two looks is short, and nothing depends on its length.

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{TOUCHY, run};
-use crate::util::{Sandbox, brk, until, wait};
+use crate::process::Start;
+use crate::util::{Sandbox, brk, until};
 
 #[test]
 fn hooks_get_the_change_in_variables_and_as_json() {
@@ -51,13 +52,13 @@ fn of_many_that_fail_at_once_one_runs_the_hook() {
         .map(|_| {
             let mut command = sandbox.brk();
             command.args(["run", "--name", "h", "--failures", "3", "--on-change", "echo $BRK_TO >> log"]);
-            command.args(["--", "sh", "-c", script]).spawn().expect("brk")
+            command.args(["--", "sh", "-c", script]).start()
         })
         .collect();
     until("all have started", || sandbox.read("started").lines().count() == 8);
     sandbox.write("go", "");
     for child in children {
-        wait(child, "one of many").code(1);
+        child.finish().code(1);
     }
     assert_eq!(sandbox.read("log"), "open\n");
 }

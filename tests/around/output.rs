@@ -2,9 +2,8 @@
 
 use std::process::Stdio;
 
-use rustix::process::Signal;
-
-use super::{run, signal};
+use super::run;
+use crate::process::{Start, send_signal};
 use crate::util::{Sandbox, finish, until, until_file};
 
 #[test]
@@ -38,7 +37,7 @@ fn a_background_child_with_the_output_open_holds_nobody_up() {
     let script = "sleep 1000 & echo $! > left; echo said; exit 4";
     run(&sandbox, "o", &["--output", "on-failure"], &["sh", "-c", script]).code(4).prints("said\n");
     let pid = until_file(&sandbox.file("left")).trim().parse().expect("a pid");
-    signal(pid, Signal::KILL);
+    send_signal(pid, "KILL");
 }
 
 #[test]
@@ -105,24 +104,14 @@ fn who_waits_for_a_reader_after_the_commands_end_may_be_ended_by_a_signal() {
         let script = format!("{open} exec {brk} run --name x {flags} -- sh -c '{command}' {to}");
         let mut shell = sandbox.command("sh");
         shell.args(["-c", &script]).stdout(Stdio::null());
-        let mut child = Killed(shell.spawn().expect("a shell"));
+        let mut child = shell.start();
         until("the run is recorded", || {
             let done = sandbox.run(&["status", "x", "--json"]);
             done.stdout().contains("\"failure\": 1")
         });
-        signal(child.0.id(), Signal::TERM);
-        until("it has ended", || child.0.try_wait().expect("a child").is_some());
-        let status = child.0.wait().expect("an end");
+        child.signal("TERM");
+        until("it has ended", || child.try_wait().expect("a child").is_some());
+        let status = child.wait().expect("an end");
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(15), "{flags}: {status}");
-    }
-}
-
-/// A child that does not outlive a failed test.
-struct Killed(std::process::Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }

@@ -1,10 +1,10 @@
 //! Further attempts, and what runs in the stead of a command.
 
-use rustix::process::Signal;
 use serde_json::json;
 
-use super::{report, run, signal};
-use crate::util::{Sandbox, brk, until, until_file, wait};
+use super::{report, run};
+use crate::process::{Start, send_signal};
+use crate::util::{Sandbox, brk, until, until_file};
 
 #[test]
 fn retries_go_on_until_success_and_count_each_attempt() {
@@ -88,7 +88,7 @@ fn a_background_child_of_the_last_attempt_is_left_alone() {
     let script = "sleep 1000 >/dev/null 2>&1 & echo $! > left; exit 0";
     run(&sandbox, "r", &["--retries", "1"], &["sh", "-c", script]).code(0);
     let pid = until_file(&sandbox.file("left")).trim().parse().expect("a pid");
-    signal(pid, Signal::KILL);
+    send_signal(pid, "KILL");
 }
 
 #[test]
@@ -100,12 +100,12 @@ fn a_signal_in_the_pause_ends_brk_at_once() {
     let flags =
         ["--retries", "20", "--retry-delay", "1000s", "--retry-max-delay", "1000s", "--failures", "99"];
     command.args(["run", "--name", "r"]).args(flags).args(["--", "sh", "-c", script]);
-    let child = command.spawn().expect("brk");
+    let child = command.start();
     let pid = child.id();
     until("the first attempt is recorded", || sandbox.run(&["check", "r"]).stdout().contains("closed\n"));
     until("the first failure", || sandbox.status("r")["totals"]["failure"].as_u64() >= Some(1));
-    signal(pid, Signal::TERM);
-    wait(child, "brk in the pause").signal(15);
+    send_signal(pid, "TERM");
+    child.finish().signal(15);
 }
 
 #[test]

@@ -3,10 +3,9 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
-use rustix::process::Signal;
-
-use super::{TOUCHY, report, run, signal};
-use crate::util::{Sandbox, until, until_file, wait};
+use super::{TOUCHY, report, run};
+use crate::process::{Running, Start, send_signal};
+use crate::util::{Sandbox, until, until_file};
 
 #[test]
 fn waits_until_the_probe_may_run() {
@@ -35,13 +34,13 @@ fn an_operators_word_reaches_who_waits() {
         sandbox.run(hold).code(0);
         let mut command = sandbox.brk();
         command.args(["run", "--name", "w", "--wait", "--", "echo", "ran"]);
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("brk");
+        let mut child = command.stdout(Stdio::piped()).start();
         // Asleep, so it has been refused.
         let stat = format!("/proc/{}/stat", child.id());
         until("brk waits", || std::fs::read_to_string(&stat).unwrap_or_default().contains(") S "));
         assert_eq!(child.try_wait().expect("a status"), None);
         sandbox.run(release).code(0);
-        wait(child, "the run that waited").code(0).prints("ran\n");
+        child.finish().code(0).prints("ran\n");
     }
 }
 
@@ -50,21 +49,20 @@ fn a_signal_while_waiting_ends_brk_at_once_and_launches_nothing() {
     let sandbox = Sandbox::new();
     sandbox.run(&["hold", "w", "open"]).code(0);
     let mut command = sandbox.brk();
-    let child =
-        command.args(["run", "--name", "w", "--wait", "--", "touch", "launched"]).spawn().expect("brk");
+    let child = command.args(["run", "--name", "w", "--wait", "--", "touch", "launched"]).start();
     let stat = format!("/proc/{}/stat", child.id());
     until("brk waits", || std::fs::read_to_string(&stat).unwrap_or_default().contains(") S "));
-    signal(child.id(), Signal::INT);
-    wait(child, "brk that waits").signal(2);
+    child.signal("INT");
+    child.finish().signal(2);
     assert!(!sandbox.file("launched").exists());
 }
 
 /// Starts a run that is alive until `go` is there.
-fn occupant(sandbox: &Sandbox, flags: &[&str], sign: &str) -> std::process::Child {
+fn occupant(sandbox: &Sandbox, flags: &[&str], sign: &str) -> Running {
     let script = format!("echo $$ > {sign}; while [ ! -e go ]; do sleep 0.01; done");
     let mut command = sandbox.brk();
     command.args(["run", "--name", "s"]).args(flags).args(["--", "sh", "-c", &script]);
-    let child = command.spawn().expect("brk");
+    let child = command.start();
     until_file(&sandbox.file(sign));
     child
 }
@@ -83,8 +81,8 @@ fn at_most_so_many_run_at_once() {
     run(&sandbox, "s", &[], &["true"]).code(0);
     assert_eq!(sandbox.status("s")["totals"]["refused"], 2);
     sandbox.write("go", "");
-    wait(first, "the first").code(0);
-    wait(second, "the second").code(0);
+    first.finish().code(0);
+    second.finish().code(0);
     run(&sandbox, "s", &two, &["true"]).code(0);
 }
 
@@ -96,10 +94,10 @@ fn a_place_is_waited_for() {
     run(&sandbox, "s", &["--max-concurrent", "1", "--wait=100ms"], &["true"]).code(75).says("busy");
     let mut command = sandbox.brk();
     command.args(["run", "--name", "s", "--max-concurrent", "1", "--wait", "--", "true"]);
-    let second = command.spawn().expect("brk");
+    let second = command.start();
     sandbox.write("go", "");
-    wait(first, "the first").code(0);
-    wait(second, "the one that waited").code(0);
+    first.finish().code(0);
+    second.finish().code(0);
 }
 
 #[test]
@@ -110,10 +108,10 @@ fn a_killed_holder_frees_its_place_when_its_command_is_gone() {
     let script = "trap '' TERM; echo $$ > sign; while [ ! -e go ]; do sleep 0.01; done; echo > ended";
     let mut command = sandbox.brk();
     command.args(["run", "--name", "s"]).args(one).args(["--", "sh", "-c", script]);
-    let child = command.spawn().expect("brk");
+    let child = command.start();
     until_file(&sandbox.file("sign"));
-    signal(child.id(), Signal::KILL);
-    wait(child, "the killed brk").signal(9);
+    child.signal("KILL");
+    child.finish().signal(9);
     run(&sandbox, "s", &one, &["true"]).code(75).says("busy");
     sandbox.write("go", "");
     until_file(&sandbox.file("ended"));
@@ -128,7 +126,7 @@ fn a_daemon_that_is_left_behind_keeps_no_place() {
     run(&sandbox, "s", &one, &["sh", "-c", script]).code(0);
     run(&sandbox, "s", &one, &["true"]).code(0);
     let pid = until_file(&sandbox.file("daemon")).trim().parse().expect("a pid");
-    signal(pid, Signal::KILL);
+    send_signal(pid, "KILL");
 }
 
 #[test]
@@ -138,10 +136,10 @@ fn a_signal_during_the_check_ends_the_run_and_frees_the_place() {
     let mut command = sandbox.brk();
     command.args(["run", "--name", "p"]).args(TOUCHY);
     command.args(["--probe", "echo > checking; exec sleep 1000", "--", "touch", "launched"]);
-    let child = command.spawn().expect("brk");
+    let child = command.start();
     until_file(&sandbox.file("checking"));
-    signal(child.id(), Signal::TERM);
-    let status = wait(child, "brk at its check").status();
+    child.signal("TERM");
+    let status = child.finish().status();
     assert_eq!(status.signal(), Some(15));
     assert!(!sandbox.file("launched").exists());
     run(&sandbox, "p", &TOUCHY, &["true"]).code(0);

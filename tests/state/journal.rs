@@ -1,5 +1,6 @@
 //! The journal through the binary: cut off anywhere, damaged, of a newer version, full of history.
 
+use crate::process::Start;
 use std::collections::HashMap;
 
 use super::*;
@@ -199,13 +200,13 @@ fn a_forgotten_breaker_is_gone_and_its_runs_are_late() {
     let mut command = sandbox.brk();
     let script = "echo up > started; while [ ! -e gate ]; do sleep 0.02; done; exit 7";
     command.args(["run", "--name", "n", "--failures", "1", "--", "sh", "-c", script]);
-    let child = command.spawn().expect("brk");
+    let child = command.start();
     crate::util::until_file(&sandbox.file("started"));
     sandbox.run(&["forget", "n"]).code(0);
     sandbox.run(&["status", "n"]).code(1);
     sandbox.run(&["run", "--name", "n", "--failures", "1", "--", "true"]).code(0);
     sandbox.write("gate", "");
-    crate::util::wait(child, "the run in flight").code(7);
+    child.finish().code(7);
     let status = sandbox.status("n");
     assert_eq!((&status["phase"], &status["totals"]["late"]), (&"closed".into(), &1.into()));
 }

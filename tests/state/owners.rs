@@ -2,9 +2,9 @@
 //! several users; as anybody else, a file that must not be opened stands for a file of another.
 
 use super::*;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
-use crate::process::is_root;
+use crate::process::{Running, Start, is_root};
 
 const STRANGER: u32 = 1002;
 
@@ -175,10 +175,10 @@ fn two_users_share_breakers() {
 }
 
 /// A probe of the first user, until its command is killed.
-fn probe(sandbox: &Sandbox) -> (Child, u32) {
+fn probe(sandbox: &Sandbox) -> (Running, u32) {
     let script = "trap '' TERM; echo $$ > pid.new; mv pid.new pid; while :; do sleep 0.02; done";
     let mut command = as_member(sandbox, USERS[0], &["run", "--name", "n", "--", "sh", "-c", script]);
-    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("brk");
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).start();
     (child, crate::process::until_pid(&sandbox.file("pid")))
 }
 
@@ -187,14 +187,13 @@ fn a_user_sees_and_survives_the_probe_of_another() {
     let sandbox = shared();
     let run = |user: usize, words: &[&str]| finish(as_member(&sandbox, USERS[user], words));
     run(1, &["trip", "n", "--for", "0"]).code(0);
-    let (mut child, command) = probe(&sandbox);
+    let (child, command) = probe(&sandbox);
     run(1, &["run", "--name", "n", "--", "touch", "second"]).code(75).says("being probed");
-    child.kill().expect("SIGKILL");
-    child.wait().expect("its end");
+    child.kill_9();
     // The other user may not look into the survivor, but its lock is seen.
     run(1, &["run", "--name", "n", "--", "touch", "second"]).code(75).says("being probed");
     assert!(!sandbox.file("second").exists());
-    crate::process::kill(command, "KILL");
+    crate::process::send_signal(command, "KILL");
     until("nobody is left", || run(1, &["check", "n"]).status().code() == Some(0));
     run(1, &["run", "--name", "n", "--", "true"]).code(0).quiet();
     let status = sandbox.status("n");
