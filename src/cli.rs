@@ -3,7 +3,6 @@
 //! The settings of a run are at the same time the keys of the configuration: a key is a long flag, and its values are
 //! read by the same parsers.
 
-pub mod parse;
 pub mod settings;
 pub mod usage;
 mod verbs;
@@ -15,7 +14,7 @@ use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 
 use crate::name::Name;
 
-pub use settings::{FallbackOn, OnStateError, OnStoreError, Settings, Show, Wait};
+pub use settings::Settings;
 pub use verbs::{
     CheckArgs, CompletionsArgs, ConfigArgs, ExplainArgs, ForgetArgs, HistoryArgs, HoldArgs, HoldState,
     ManArgs, MetricsArgs, ProfilesArgs, ReleaseArgs, ResetArgs, StatusArgs, TripArgs,

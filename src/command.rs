@@ -20,7 +20,7 @@ mod status;
 mod trip;
 mod watch;
 
-use context::World;
+use context::Context;
 
 use crate::cli::{Cli, Verb};
 use crate::env::Env;
@@ -31,28 +31,28 @@ use crate::output::say;
 /// Does what the command line says.
 pub fn dispatch(cli: Cli, env: &Env) -> Result<Exit, Error> {
     let Cli { global, verb } = cli;
-    let world = World::new(global, env);
+    let context = Context::new(global, env);
     if verb.needs_no_policy()
-        && let Some(fault) = world.layers().map_or_else(Some, |layers| layers.faults().into_iter().next())
+        && let Some(fault) = context.layers().map_or_else(Some, |layers| layers.faults().into_iter().next())
     {
         say(&format!("warning: {fault}"));
     }
     if verb.needs_store() {
-        world.find_store(verb.needs_no_policy())?;
+        context.find_store(verb.needs_no_policy())?;
     }
     match verb {
-        Verb::Run(args) => run::run(*args, &world),
-        Verb::Check(args) => check::run(&args, &world),
-        Verb::Status(args) => status::run(&args, &world),
-        Verb::History(args) => history::run(&args, &world),
-        Verb::Explain(args) => explain::run(&args, &world),
-        Verb::Metrics(args) => metrics::run(&args, &world),
-        Verb::Reset(args) => reset::run(&args, &world),
-        Verb::Trip(args) => trip::run(&args, &world),
-        Verb::Hold(args) => hold::run(&args, &world),
-        Verb::Release(args) => release::run(&args, &world),
-        Verb::Forget(args) => forget::run(&args, &world),
-        Verb::Config(args) => config::run(&args, &world),
+        Verb::Run(args) => run::run(*args, &context),
+        Verb::Check(args) => check::run(&args, &context),
+        Verb::Status(args) => status::run(&args, &context),
+        Verb::History(args) => history::run(&args, &context),
+        Verb::Explain(args) => explain::run(&args, &context),
+        Verb::Metrics(args) => metrics::run(&args, &context),
+        Verb::Reset(args) => reset::run(&args, &context),
+        Verb::Trip(args) => trip::run(&args, &context),
+        Verb::Hold(args) => hold::run(&args, &context),
+        Verb::Release(args) => release::run(&args, &context),
+        Verb::Forget(args) => forget::run(&args, &context),
+        Verb::Config(args) => config::run(&args, &context),
         Verb::Profiles(args) => profiles::run(&args),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),

@@ -20,6 +20,7 @@ mod output;
 mod procfs;
 mod profile;
 mod render;
+mod settings;
 mod signal;
 mod store;
 mod supervise;
@@ -31,7 +32,7 @@ supervise::entry!(run);
 /// From the command line to the exit code.
 fn run(args: Vec<OsString>) -> u8 {
     let told = cli::usage::parse(&args).map(|cli| {
-        let verb = cli::usage::Verbs::of(&cli);
+        let verb = cli::usage::ExitPolicy::of(&cli);
         command::dispatch(cli, &env::Env::read()).unwrap_or_else(|error| cli::usage::fail(verb, &error))
     });
     match told.unwrap_or_else(|exit| exit) {

@@ -350,7 +350,7 @@ fn a_hold_for_no_time_is_an_error() {
     let sandbox = Sandbox::new();
     for none in ["0", "0s", "0.0"] {
         let done = sandbox.run(&["hold", "n", "open", "--for", none]);
-        done.code(2).says("must be above 0; leave it away for no end");
+        done.code(2).says("must be greater than 0; omit it for no limit");
     }
     sandbox.run(&["status", "n"]).code(1);
     sandbox.run(&["hold", "n", "open", "--for", "1ns"]).code(0);

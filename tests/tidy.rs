@@ -37,7 +37,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("output", &["error"]),
     ("env", &["breaker", "lookup", "store", "supervise"]),
     ("hook", &["breaker", "name", "output", "render", "signal", "store", "supervise"]),
-    ("cli", &["breaker", "error", "exit", "name", "output", "profile", "signal"]),
+    ("settings", &["breaker", "profile", "signal"]),
+    ("cli", &["breaker", "error", "exit", "name", "output", "profile", "settings"]),
     ("config", &["*"]),
     ("command", &["*"]),
     ("main", &["*"]),
@@ -314,7 +315,7 @@ fn the_rules_notice_a_break() {
         ("breaker", "fn f() {}\n#[cfg(test)]\nmod tests {\nuse crate::store::Store;\n}"),
         ("supervise::escalate", "use crate::breaker::outcome::Ending;\nlibc::SIGTERM;"),
         ("render::status", "use crate::store::{Snapshot, journal::Entry};"),
-        ("command::run::guard", "use super::super::World;\nuse crate::{cli::Cli, store};"),
+        ("command::run::guard", "use super::super::Context;\nuse crate::{cli::Cli, store};"),
     ] {
         assert_eq!(slips(room, text), Vec::<String>::new(), "{room} with {text:?}");
     }

@@ -15,17 +15,17 @@ use crate::output;
 
 /// Who is to be told of a failure, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verbs {
+pub enum ExitPolicy {
     /// Its exit codes leave room for the command's.
     Run,
     Other,
 }
 
-impl Verbs {
-    pub fn of(cli: &Cli) -> Verbs {
+impl ExitPolicy {
+    pub fn of(cli: &Cli) -> ExitPolicy {
         match cli.verb {
-            Verb::Run(_) => Verbs::Run,
-            _ => Verbs::Other,
+            Verb::Run(_) => ExitPolicy::Run,
+            _ => ExitPolicy::Other,
         }
     }
 }
@@ -34,7 +34,7 @@ impl Verbs {
 pub fn parse(args: &[OsString]) -> Result<Cli, Exit> {
     read(args).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let verbs = if verb(args) == Some("run") { Verbs::Run } else { Verbs::Other };
+            let verbs = if verb(args) == Some("run") { ExitPolicy::Run } else { ExitPolicy::Other };
             match output::printed(error.print()) {
                 Ok(()) => Exit::Code(exit::DONE),
                 Err(error) => fail(verbs, &error),
@@ -55,13 +55,13 @@ pub fn parse(args: &[OsString]) -> Result<Cli, Exit> {
 }
 
 fn read(args: &[OsString]) -> Result<Cli, clap::Error> {
-    match read_frequent(args) {
+    match parse_fast(args) {
         Some(cli) => Ok(cli),
-        None => read_any(args),
+        None => parse_full(args),
     }
 }
 
-fn read_any(args: &[OsString]) -> Result<Cli, clap::Error> {
+fn parse_full(args: &[OsString]) -> Result<Cli, clap::Error> {
     let matches = Cli::command().try_get_matches_from(args)?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     if let (Verb::Run(run), Some((_, matches))) = (&mut cli.verb, matches.subcommand()) {
@@ -73,7 +73,7 @@ fn read_any(args: &[OsString]) -> Result<Cli, clap::Error> {
 /// The lines that scripts have in their loops, read by a parser that knows no other verb: to build what knows them all,
 /// and to take it down, would be half of what a refusal does. What this cannot read is read by the other, which knows
 /// what to say.
-fn read_frequent(args: &[OsString]) -> Option<Cli> {
+fn parse_fast(args: &[OsString]) -> Option<Cli> {
     let (_, line @ [verb, ..]) = args.split_first()? else { return None };
     let (global, verb) = match verb.to_str()? {
         "run" => {
@@ -111,15 +111,15 @@ fn given(matches: &ArgMatches) -> BTreeSet<String> {
 }
 
 /// Tells what ended a command, and gives its exit.
-pub fn fail(verb: Verbs, error: &Error) -> Exit {
+pub fn fail(verb: ExitPolicy, error: &Error) -> Exit {
     if !matches!(error, Error::BrokenPipe) {
         output::say(&error.to_string());
     }
     Exit::Code(match (verb, error) {
         (_, Error::BrokenPipe) => exit::DONE,
-        (Verbs::Run, _) => exit::FAILED,
-        (Verbs::Other, Error::Usage(_)) => exit::USAGE,
-        (Verbs::Other, _) => exit::NOT_POSSIBLE,
+        (ExitPolicy::Run, _) => exit::FAILED,
+        (ExitPolicy::Other, Error::Usage(_)) => exit::USAGE,
+        (ExitPolicy::Other, _) => exit::NOT_POSSIBLE,
     })
 }
 
@@ -172,11 +172,11 @@ mod tests {
     #[track_caller]
     fn agree(line: &str) {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        if let Some(frequent) = read_frequent(&args) {
-            let any = read_any(&args).unwrap_or_else(|error| panic!("{line}: {error}"));
+        if let Some(frequent) = parse_fast(&args) {
+            let any = parse_full(&args).unwrap_or_else(|error| panic!("{line}: {error}"));
             assert_eq!(format!("{frequent:?}"), format!("{any:?}"), "{line}");
         } else {
-            assert!(read_any(&args).is_err(), "{line}: read by one alone");
+            assert!(parse_full(&args).is_err(), "{line}: read by one alone");
         }
     }
 
@@ -212,7 +212,7 @@ mod tests {
     fn the_usual_line_does_not_need_the_whole_parser() {
         for line in ["brk run --name x --timeout 5 -- true", "brk check x"] {
             let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            assert!(read_frequent(&args).is_some(), "{line}");
+            assert!(parse_fast(&args).is_some(), "{line}");
         }
     }
 }

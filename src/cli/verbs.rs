@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-use super::parse;
 use crate::breaker::time::Millis;
 use crate::name::Name;
 use crate::profile::Profile;
+use crate::settings::value;
 
 /// Say whether a run would be admitted now: exit 0 yes, 75 no
 ///
@@ -54,7 +54,7 @@ pub struct StatusArgs {
     pub only_names: bool,
 
     /// Show it again and again, until q or Ctrl-C [default: every 2s]
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "2s", value_name = "EVERY", value_parser = parse::interval)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "2s", value_name = "EVERY", value_parser = value::interval)]
     pub watch: Option<Millis>,
 }
 
@@ -72,11 +72,11 @@ pub struct HistoryArgs {
     pub name: Name,
 
     /// Only the last N events [default: all; with --follow, 10]
-    #[arg(short = 'n', long, value_name = "N", value_parser = parse::count, allow_hyphen_values = true)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = value::count, allow_hyphen_values = true)]
     pub lines: Option<u32>,
 
     /// Only what is no older than this
-    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
     pub since: Option<Millis>,
 
     /// Print JSON Lines
@@ -148,7 +148,7 @@ pub struct TripArgs {
     pub name: Name,
 
     /// For how long [default: the cooldown of its last run]
-    #[arg(long = "for", value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
     pub length: Option<Millis>,
 
     /// Why, for those who ask later
@@ -172,7 +172,7 @@ pub struct HoldArgs {
     pub state: HoldState,
 
     /// End the override by itself after this long
-    #[arg(long = "for", value_name = "DURATION", value_parser = parse::span, allow_hyphen_values = true)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = value::positive_duration, allow_hyphen_values = true)]
     pub length: Option<Millis>,
 
     /// Why, for those who ask later
@@ -230,7 +230,7 @@ pub struct ConfigArgs {
 #[derive(Debug, Args)]
 pub struct ProfilesArgs {
     /// The profile to show in full
-    #[arg(value_name = "PROFILE", value_parser = parse::profile)]
+    #[arg(value_name = "PROFILE", value_parser = value::profile)]
     pub profile: Option<&'static Profile>,
 
     /// Print JSON

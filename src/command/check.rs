@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::World;
+use super::Context;
 use crate::breaker::time::Millis;
 use crate::breaker::{Admission, PermitKind, PhaseKind};
 use crate::cli::CheckArgs;
@@ -26,7 +26,7 @@ struct Object<'a> {
     retry_in_ms: Option<Millis>,
 }
 
-pub fn run(args: &CheckArgs, world: &World) -> Result<Exit, Error> {
+pub fn run(args: &CheckArgs, context: &Context) -> Result<Exit, Error> {
     let name = &args.name;
     let mut object = Object {
         version: 1,
@@ -41,7 +41,7 @@ pub fn run(args: &CheckArgs, world: &World) -> Result<Exit, Error> {
     };
     let mut text = format!("{name}: closed; unknown so far\n");
     // State that is of no use keeps no run out.
-    let found = world.store().and_then(|store| store.read(name)).unwrap_or_else(|error| {
+    let found = context.store().and_then(|store| store.read(name)).unwrap_or_else(|error| {
         say(&format!("{name}: warning: {error}; a run would be admitted"));
         None
     });

@@ -2,7 +2,7 @@
 
 use clap::{Args, Command};
 
-use super::World;
+use super::Context;
 use crate::breaker::outcome::{Ending, Outcome};
 use crate::cli::{ConfigArgs, Settings};
 use crate::config::layers::{Layers, Resolved};
@@ -12,8 +12,8 @@ use crate::exit::{self, Exit};
 use crate::output::{print, say};
 use crate::profile;
 
-pub fn run(args: &ConfigArgs, world: &World) -> Result<Exit, Error> {
-    let layers = world.layers()?;
+pub fn run(args: &ConfigArgs, context: &Context) -> Result<Exit, Error> {
+    let layers = context.layers()?;
     if args.check {
         let faults = layers.faults();
         faults.iter().for_each(|fault| say(&fault.to_string()));
@@ -21,13 +21,13 @@ pub fn run(args: &ConfigArgs, world: &World) -> Result<Exit, Error> {
     }
     let resolved = layers.resolve(args.name.as_ref(), Settings::default())?;
     let plan = Plan::new(&resolved)?;
-    print(&(listing(&resolved, &plan) + &store(layers, world)?))?;
+    print(&(listing(&resolved, &plan) + &store(layers, context)?))?;
     Ok(Exit::Code(exit::DONE))
 }
 
 /// The same for the store, without its secrets.
-fn store(layers: &Layers, world: &World) -> Result<String, Error> {
-    let written = store::effective(layers, &world.global, world.env)?;
+fn store(layers: &Layers, context: &Context) -> Result<String, Error> {
+    let written = store::effective(layers, &context.global, context.env)?;
     let url = written.url.map(|url| (store::URL, store::masked(&url.text), url.origin));
     let file = written.password_file.map(|file| (store::PASSWORD_FILE, file.text, file.origin));
     let lines = url.into_iter().chain(file);

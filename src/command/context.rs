@@ -16,7 +16,7 @@ use crate::store::file::FileStore;
 use crate::store::{Address, AnyStore, StoreError, Updated};
 
 /// What every verb can ask for.
-pub struct World<'a> {
+pub struct Context<'a> {
     pub global: Global,
     pub env: &'a Env,
     layers: OnceCell<Layers>,
@@ -24,9 +24,9 @@ pub struct World<'a> {
     address: OnceCell<Address>,
 }
 
-impl<'a> World<'a> {
-    pub fn new(global: Global, env: &'a Env) -> World<'a> {
-        World { global, env, layers: OnceCell::new(), address: OnceCell::new() }
+impl<'a> Context<'a> {
+    pub fn new(global: Global, env: &'a Env) -> Context<'a> {
+        Context { global, env, layers: OnceCell::new(), address: OnceCell::new() }
     }
 
     /// The store that is configured: the one place that chooses.

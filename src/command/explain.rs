@@ -1,6 +1,6 @@
 //! `brk explain`: in sentences, what would happen to a run now, and why.
 
-use super::World;
+use super::Context;
 use crate::cli::ExplainArgs;
 use crate::error::Error;
 use crate::exit::{self, Exit};
@@ -8,8 +8,8 @@ use crate::output::print;
 use crate::render::explain;
 use crate::store::Store;
 
-pub fn run(args: &ExplainArgs, world: &World) -> Result<Exit, Error> {
-    let store = world.store()?;
+pub fn run(args: &ExplainArgs, context: &Context) -> Result<Exit, Error> {
+    let store = context.store()?;
     let snapshot = store.read(&args.name)?.ok_or_else(|| Error::no_such(&args.name))?;
     // The end of the past only adds a sentence.
     let recent = store.recent(&args.name).unwrap_or_default();

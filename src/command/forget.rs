@@ -1,15 +1,15 @@
 //! `brk forget`: a breaker and its history, removed.
 
 use super::change_reporter::ChangeReporter;
-use super::{World, select};
+use super::{Context, select};
 use crate::cli::ForgetArgs;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::render::change::{Change, Summary};
 use crate::store::Store;
 
-pub fn run(args: &ForgetArgs, world: &World) -> Result<Exit, Error> {
-    let store = world.store()?;
+pub fn run(args: &ForgetArgs, context: &Context) -> Result<Exit, Error> {
+    let store = context.store()?;
     let mut selection = select::matching(&args.names, &store)?;
     let mut reporter = ChangeReporter::new(args.json);
     for name in std::mem::take(&mut selection.names) {

@@ -1,6 +1,6 @@
 //! `brk history`: what happened, newest last.
 
-use super::{World, watch};
+use super::{Context, watch};
 use crate::breaker::event::Event;
 use crate::breaker::time::{Clock, Millis};
 use crate::cli::HistoryArgs;
@@ -21,8 +21,8 @@ const BEFORE_FOLLOWING: u32 = 10;
 /// The width of a picture that is not drawn on a terminal.
 const USUAL_WIDTH: usize = 80;
 
-pub fn run(args: &HistoryArgs, world: &World) -> Result<Exit, Error> {
-    let store = world.store()?;
+pub fn run(args: &HistoryArgs, context: &Context) -> Result<Exit, Error> {
+    let store = context.store()?;
     let name = &args.name;
     let unknown = || Error::no_such(name);
     let mut entries = store.history(name)?.ok_or_else(unknown)?;
@@ -34,8 +34,8 @@ pub fn run(args: &HistoryArgs, world: &World) -> Result<Exit, Error> {
             replace(path, &svg::drawn(name.as_str(), &timeline))?;
         } else {
             let width = output::terminal().map_or(USUAL_WIDTH, |(columns, _)| columns);
-            let text = timeline::drawn(name.as_str(), &timeline, width, world.charset());
-            show(&text, world.global.color)?;
+            let text = timeline::drawn(name.as_str(), &timeline, width, context.charset());
+            show(&text, context.global.color)?;
         }
         return Ok(Exit::Code(exit::DONE));
     }
@@ -47,8 +47,8 @@ pub fn run(args: &HistoryArgs, world: &World) -> Result<Exit, Error> {
     let events: Vec<_> = told(&entries).collect();
     let wanted = args.lines.or(args.follow.then_some(BEFORE_FOLLOWING));
     let skipped = wanted.map_or(0, |lines| events.len().saturating_sub(lines as usize));
-    tell(args, world, &events[skipped..])?;
-    if args.follow { follow(args, world, &store, last_read) } else { Ok(Exit::Code(exit::DONE)) }
+    tell(args, context, &events[skipped..])?;
+    if args.follow { follow(args, context, &store, last_read) } else { Ok(Exit::Code(exit::DONE)) }
 }
 
 /// From the first entry, or from `--since`, to now; `-n` counts events here as well.
@@ -69,17 +69,17 @@ fn told(entries: &[Entry]) -> impl Iterator<Item = (&Clock, &Event)> {
     entries.iter().flat_map(|entry| entry.events.iter().map(move |event| (&entry.clock, event)))
 }
 
-fn tell(args: &HistoryArgs, world: &World, events: &[(&Clock, &Event)]) -> Result<(), Error> {
+fn tell(args: &HistoryArgs, context: &Context, events: &[(&Clock, &Event)]) -> Result<(), Error> {
     let render = if args.json { history::json } else { history::line };
     let text: String = events.iter().map(|(clock, event)| render(clock, event)).collect();
-    if args.json { print(&text) } else { show(&text, world.global.color) }
+    if args.json { print(&text) } else { show(&text, context.global.color) }
 }
 
 /// Tells what comes, until nobody listens or somebody ends it. Refusals that are one record are told of again with
 /// their new count.
 fn follow(
     args: &HistoryArgs,
-    world: &World,
+    context: &Context,
     store: &impl Store,
     mut last: Option<Entry>,
 ) -> Result<Exit, Error> {
@@ -88,7 +88,7 @@ fn follow(
         let recent = store.recent(&args.name)?;
         let new = since(&recent, last.as_ref());
         if let Some(newest) = new.last() {
-            tell(args, world, &told(new).collect::<Vec<_>>())?;
+            tell(args, context, &told(new).collect::<Vec<_>>())?;
             last = Some(newest.clone());
         }
     }

@@ -1,15 +1,15 @@
 //! `brk release`: the end of an override.
 
 use super::change_reporter::ChangeReporter;
-use super::{World, select};
+use super::{Context, select};
 use crate::cli::ReleaseArgs;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::render::change::{Change, OperatorAction, Summary};
 use crate::store::{Store, Unknown};
 
-pub fn run(args: &ReleaseArgs, world: &World) -> Result<Exit, Error> {
-    let store = world.store()?;
+pub fn run(args: &ReleaseArgs, context: &Context) -> Result<Exit, Error> {
+    let store = context.store()?;
     let mut selection = select::matching(&args.names, &store)?;
     let mut reporter = ChangeReporter::new(args.json);
     for name in std::mem::take(&mut selection.names) {

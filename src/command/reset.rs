@@ -1,6 +1,6 @@
 //! `brk reset`: closed again, whatever was in the way.
 
-use super::World;
+use super::Context;
 use super::change_reporter::ChangeReporter;
 use super::select::{self, Selection};
 use crate::breaker::PhaseKind;
@@ -10,8 +10,8 @@ use crate::exit::{self, Exit};
 use crate::render::change::{Change, OperatorAction, Summary};
 use crate::store::{Store, Unknown};
 
-pub fn run(args: &ResetArgs, world: &World) -> Result<Exit, Error> {
-    let store = world.store()?;
+pub fn run(args: &ResetArgs, context: &Context) -> Result<Exit, Error> {
+    let store = context.store()?;
     let mut selection = if args.all {
         Selection { names: store.names()?, exit: Exit::Code(exit::DONE) }
     } else if args.names.is_empty() {
@@ -28,7 +28,7 @@ pub fn run(args: &ResetArgs, world: &World) -> Result<Exit, Error> {
             breaker.reset(now);
         });
         if let Some(updated) = selection.done(&name, updated) {
-            world.conclude(&name, phase, &updated, &world.settings(&name).settings);
+            context.conclude(&name, phase, &updated, &context.settings(&name).settings);
             reporter.change(Change::new(&name, OperatorAction::Reset, before, &updated, true))?;
         }
     }

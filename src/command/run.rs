@@ -7,14 +7,15 @@ mod report;
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::World;
+use super::Context;
 use crate::breaker::outcome::{Ending, Outcome};
-use crate::cli::{FallbackOn, RunArgs, Show};
+use crate::cli::RunArgs;
 use crate::config::{Plan, Voice};
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::name::Name;
 use crate::output::{Capture, say};
+use crate::settings::value::{FallbackOn, Show};
 use crate::supervise;
 use attempt::{Attempts, Ran};
 use guard::{Guard, Refused};
@@ -33,16 +34,16 @@ enum Outcomes {
     Stopped(Exit),
 }
 
-pub fn run(args: RunArgs, world: &World) -> Result<Exit, Error> {
-    let resolved = world.layers()?.resolve(Some(&args.name), args.settings)?;
+pub fn run(args: RunArgs, context: &Context) -> Result<Exit, Error> {
+    let resolved = context.layers()?.resolve(Some(&args.name), args.settings)?;
     let plan = Plan::new(&resolved)?;
     let program = program(&args.command);
-    let guard = Guard::new(&args.name, &plan, &program, world);
+    let guard = Guard::new(&args.name, &plan, &program, context);
     let mut report = Report::new(&args.name);
-    let capture = capture(&plan, &args.name, world);
+    let capture = capture(&plan, &args.name, context);
 
     let attempts =
-        Attempts { guard: &guard, plan: &plan, command: &args.command, capture: capture.as_ref(), world };
+        Attempts { guard: &guard, plan: &plan, command: &args.command, capture: capture.as_ref(), context };
     let outcome = attempts.make(&mut report)?;
     let exit = match outcome {
         Outcomes::Refused(refused) => {
@@ -92,11 +93,11 @@ fn program(command: &[OsString]) -> String {
     base.unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn capture(plan: &Plan, name: &Name, world: &World) -> Option<Capture> {
+fn capture(plan: &Plan, name: &Name, context: &Context) -> Option<Capture> {
     if plan.show == Show::Stream {
         return None;
     }
-    let dir = world.env.temporary_dir();
+    let dir = context.env.temporary_dir();
     let capture = Capture::new(&dir);
     capture
         .inspect_err(|error| {

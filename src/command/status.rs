@@ -1,6 +1,6 @@
 //! `brk status`: what is open, since when, why, and when will it try again?
 
-use super::{World, select, watch};
+use super::{Context, select, watch};
 use crate::cli::StatusArgs;
 use crate::config::policy;
 use crate::error::Error;
@@ -12,8 +12,8 @@ use crate::render::{Shown, detail, json};
 use crate::store::AnyStore;
 use crate::store::Store;
 
-pub fn run(args: &StatusArgs, world: &World) -> Result<Exit, Error> {
-    let store = world.store()?;
+pub fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Error> {
+    let store = context.store()?;
     if args.only_names {
         let selection = select::or_all(&args.names, &store)?;
         print(&selection.names.iter().map(|name| format!("{name}\n")).collect::<String>())?;
@@ -21,13 +21,15 @@ pub fn run(args: &StatusArgs, world: &World) -> Result<Exit, Error> {
     }
     match args.watch {
         Some(every) if args.json => watch::repeat(every, || {
-            let (text, _) = text(args, &store, world, room())?;
+            let (text, _) = text(args, &store, context, room())?;
             print(&text)
         }),
-        Some(every) => watch::watch(every, world.global.color, |room| Ok(text(args, &store, world, room)?.0)),
+        Some(every) => {
+            watch::watch(every, context.global.color, |room| Ok(text(args, &store, context, room)?.0))
+        }
         None => {
-            let (text, exit) = text(args, &store, world, room())?;
-            show(&text, world.global.color)?;
+            let (text, exit) = text(args, &store, context, room())?;
+            show(&text, context.global.color)?;
             Ok(exit)
         }
     }
@@ -37,7 +39,12 @@ fn room() -> Width {
     output::terminal().map_or(Width::Usual, |(columns, _)| Width::Exactly(columns))
 }
 
-fn text(args: &StatusArgs, store: &AnyStore, world: &World, room: Width) -> Result<(String, Exit), Error> {
+fn text(
+    args: &StatusArgs,
+    store: &AnyStore,
+    context: &Context,
+    room: Width,
+) -> Result<(String, Exit), Error> {
     let selection = select::or_all(&args.names, store)?;
     // A part of the past that cannot be read is no reason not to show the present.
     let recent = |store: &AnyStore, shown: &mut Shown| {
@@ -56,10 +63,10 @@ fn text(args: &StatusArgs, store: &AnyStore, world: &World, room: Width) -> Resu
         }),
     };
     let place = store.place();
-    let charset = world.charset();
+    let charset = context.charset();
     let text = match breakers.as_slice() {
         _ if args.json => json::status(&breakers, &place),
-        [shown] if in_detail => detail::detail(shown, &settings(shown, world), &place, charset),
+        [shown] if in_detail => detail::detail(shown, &settings(shown, context), &place, charset),
         [] if args.names.is_empty() && exit == Exit::Code(crate::exit::DONE) => {
             format!("no breakers in {place} yet\n")
         }
@@ -71,8 +78,8 @@ fn text(args: &StatusArgs, store: &AnyStore, world: &World, room: Width) -> Resu
 
 /// The policy of the last run, and where each value would come from today. One that the configuration would not give
 /// was a flag of that run, or has been changed since.
-fn settings(shown: &Shown, world: &World) -> Vec<Setting> {
-    let resolved = world.settings(&shown.name);
+fn settings(shown: &Shown, context: &Context) -> Vec<Setting> {
+    let resolved = context.settings(&shown.name);
     let configured = detail::settings(&policy(&resolved).unwrap_or_default());
     let mut settings = detail::settings(&shown.snapshot.breaker.policy);
     for (setting, configured) in settings.iter_mut().zip(configured) {

@@ -1,6 +1,6 @@
 //! `brk trip`: open now, by hand.
 
-use super::World;
+use super::Context;
 use super::change_reporter::ChangeReporter;
 use crate::breaker::{Breaker, PhaseKind, TripFor};
 use crate::cli::{Settings, TripArgs};
@@ -10,14 +10,14 @@ use crate::exit::{self, Exit};
 use crate::render::change::{Change, OperatorAction, Summary};
 use crate::store::{Store, Unknown};
 
-pub fn run(args: &TripArgs, world: &World) -> Result<Exit, Error> {
+pub fn run(args: &TripArgs, context: &Context) -> Result<Exit, Error> {
     let name = &args.name;
-    let resolved = world.layers()?.resolve(Some(name), Settings::default())?;
+    let resolved = context.layers()?.resolve(Some(name), Settings::default())?;
     let configured = Plan::new(&resolved)?.policy;
-    let random = world.env.random();
+    let random = context.env.random();
     let (mut before, mut phase) = (None, PhaseKind::Closed);
     let updated =
-        world.store()?.update(name, Unknown::Create(&configured), &mut |breaker: &mut Breaker, now| {
+        context.store()?.update(name, Unknown::Create(&configured), &mut |breaker: &mut Breaker, now| {
             phase = breaker.phase.kind();
             before = Some(Summary::of(breaker, now));
             let policy = breaker.policy.clone();
@@ -26,7 +26,7 @@ pub fn run(args: &TripArgs, world: &World) -> Result<Exit, Error> {
         })?;
     let mut reporter = ChangeReporter::new(args.json);
     if let Some(updated) = updated {
-        world.conclude(name, phase, &updated, &resolved.settings);
+        context.conclude(name, phase, &updated, &resolved.settings);
         reporter.change(Change::new(name, OperatorAction::Tripped, before, &updated, true))?;
     }
     reporter.end()?;

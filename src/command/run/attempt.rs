@@ -6,19 +6,19 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use super::super::World;
+use super::super::Context;
 use super::guard::{Entry, Guard, Recorded, Ticket};
 use super::report::Report;
 use super::{Outcomes, REFUSED_NAME};
 use crate::breaker::outcome::{Ending, Outcome, Verdict};
 use crate::breaker::time::Millis;
 use crate::breaker::{Completion, Mode, Phase, Task};
-use crate::cli::{OnStateError, Wait};
 use crate::config::Plan;
 use crate::error::Error;
 use crate::exit;
 use crate::output::{Capture, say};
 use crate::render::words;
+use crate::settings::value::{OnStateError, Wait};
 use crate::store::place::OccupancyLock;
 use crate::supervise::{self, Finished, Limits};
 
@@ -27,7 +27,7 @@ pub struct Attempts<'a> {
     pub plan: &'a Plan,
     pub command: &'a [OsString],
     pub capture: Option<&'a Capture>,
-    pub world: &'a World<'a>,
+    pub context: &'a Context<'a>,
 }
 
 /// How the last attempt went, and what all of them changed.
@@ -103,7 +103,7 @@ impl Attempts<'_> {
     /// Takes a place among the runs of this name, if their number is bounded, and asks the breaker; waits where that
     /// is wanted.
     fn enter(&self, report: &mut Report) -> Result<(Entry, Option<OccupancyLock>), Error> {
-        let clock = || Millis((self.world.env.machine.clocks)().up);
+        let clock = || Millis((self.context.env.machine.clocks)().up);
         let start = clock();
         loop {
             let waited = Millis(clock().0.saturating_sub(start.0));
@@ -251,7 +251,7 @@ impl Attempts<'_> {
         let retry = &self.plan.retry;
         let exponent = i32::try_from(attempt - 1).unwrap_or(i32::MAX);
         let longest = retry.delay.times(retry.backoff.powi(exponent)).min(retry.max_delay);
-        std::thread::sleep(Duration::from(longest.times(self.world.env.random())));
+        std::thread::sleep(Duration::from(longest.times(self.context.env.random())));
     }
 }
 

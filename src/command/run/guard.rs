@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use super::super::World;
+use super::super::Context;
 use crate::breaker::event::RefusedBy;
 use crate::breaker::outcome::{Ending, Verdict};
 use crate::breaker::time::{Clock, Millis, Timestamp};
@@ -11,7 +11,6 @@ use crate::breaker::{
     Admission, AdmissionRequest, Breaker, Completion, Mode, Permit, PermitKind, Phase, PhaseKind, Refusal,
     Report, Task,
 };
-use crate::cli::{OnStateError, OnStoreError};
 use crate::config::Plan;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -19,6 +18,7 @@ use crate::hook;
 use crate::name::Name;
 use crate::output::say;
 use crate::render::{wall_time, words};
+use crate::settings::value::{OnStateError, OnStoreError};
 use crate::store::place::OccupancyLock;
 use crate::store::{AnyStore, Lease, LiveProbe, Origin, Store, StoreError, Unknown, Updated};
 use crate::supervise::Finished;
@@ -27,7 +27,7 @@ pub struct Guard<'a> {
     name: &'a Name,
     plan: &'a Plan,
     program: &'a str,
-    world: &'a World<'a>,
+    context: &'a Context<'a>,
     store: Result<AnyStore, StoreError>,
     warned: Cell<bool>,
 }
@@ -90,8 +90,8 @@ impl Ticket {
 }
 
 impl<'a> Guard<'a> {
-    pub fn new(name: &'a Name, plan: &'a Plan, program: &'a str, world: &'a World) -> Guard<'a> {
-        Guard { name, plan, program, world, store: world.store(), warned: Cell::new(false) }
+    pub fn new(name: &'a Name, plan: &'a Plan, program: &'a str, context: &'a Context) -> Guard<'a> {
+        Guard { name, plan, program, context, store: context.store(), warned: Cell::new(false) }
     }
 
     /// Asks to run.
@@ -141,7 +141,7 @@ impl<'a> Guard<'a> {
             program: if task == Task::Check { "sh" } else { self.program }.to_owned(),
             task,
         };
-        let random = self.world.env.random();
+        let random = self.context.env.random();
         let mut heard = Completion::Late;
         let _kept_until_recorded = ticket.lease;
         let updated = self.update(Some(finished.ending), ticket.origin, &mut |breaker, now| {

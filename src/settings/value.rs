@@ -3,12 +3,48 @@
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
+use clap::ValueEnum;
+
 use crate::breaker::outcome::Spec;
 use crate::breaker::policy::{Rate, WindowSize};
 use crate::breaker::time::Millis;
-use crate::cli::Wait;
 use crate::profile::{self, Profile};
 use crate::signal;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    No,
+    AtMost(Millis),
+    Forever,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FallbackOn {
+    Refused,
+    Failure,
+    Timeout,
+}
+
+/// What is shown of a command's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Show {
+    Stream,
+    OnFailure,
+    OnChange,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnStateError {
+    Run,
+    Refuse,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnStoreError {
+    Local,
+    Run,
+    Refuse,
+}
 
 const DURATION_HINT: &str = "write 90 (seconds), 1.5s, 300ms, 10m, 1h30m or 2d";
 
@@ -19,10 +55,10 @@ pub fn duration(text: &str) -> Result<Millis, String> {
 }
 
 /// A duration that something lasts for, and that would be nothing without.
-pub fn span(text: &str) -> Result<Millis, String> {
+pub fn positive_duration(text: &str) -> Result<Millis, String> {
     match duration(text)? {
-        span if span.is_zero() => Err("must be above 0; leave it away for no end".to_owned()),
-        span => Ok(span),
+        length if length.is_zero() => Err("must be greater than 0; omit it for no limit".to_owned()),
+        length => Ok(length),
     }
 }
 
@@ -43,11 +79,11 @@ pub fn rate(text: &str) -> Result<Rate, String> {
     share.and_then(Rate::from_share).ok_or_else(|| "not a rate; write 50% or 0.5".to_owned())
 }
 
-/// A rate that opens. Nought would be reached by every run.
-pub fn share(text: &str) -> Result<Rate, String> {
+/// A rate that opens. Zero would match every run.
+pub fn positive_rate(text: &str) -> Result<Rate, String> {
     let rate = rate(text)?;
     let is_nought = Rate::from_share(0.0) == Some(rate);
-    if is_nought { Err("must be above 0; leave it away to switch the rule off".to_owned()) } else { Ok(rate) }
+    if is_nought { Err("must be greater than 0; omit it to disable the rule".to_owned()) } else { Ok(rate) }
 }
 
 /// A factor of growth.
@@ -59,7 +95,7 @@ pub fn factor(text: &str) -> Result<f64, String> {
 
 pub fn window(text: &str) -> Result<WindowSize, String> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
-        return positive(text).map(WindowSize::Count);
+        return positive_count(text).map(WindowSize::Count);
     }
     match duration(text) {
         Ok(span) if !span.is_zero() => Ok(WindowSize::Span(span)),
@@ -76,7 +112,7 @@ pub fn count(text: &str) -> Result<u32, String> {
     }
 }
 
-pub fn positive(text: &str) -> Result<NonZeroU32, String> {
+pub fn positive_count(text: &str) -> Result<NonZeroU32, String> {
     NonZeroU32::new(count(text)?).ok_or_else(|| "must be 1 or more".to_owned())
 }
 
@@ -133,7 +169,7 @@ fn spec(text: &str) -> Result<Spec, String> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         return match (u8::from_str(first), u8::from_str(last)) {
             (Ok(first), Ok(last)) if first <= last => Ok(Spec::Codes(first..=last)),
-            (Ok(_), Ok(_)) => Err(format!("{text:?} runs backwards; write {last}-{first}")),
+            (Ok(_), Ok(_)) => Err(format!("{text:?}: reversed range; did you mean {last}-{first}?")),
             _ => Err(format!("{text:?} is not a code from 0 to 255")),
         };
     }
@@ -251,7 +287,7 @@ mod tests {
         for text in ["", "-1", "1.5", "x"] {
             assert!(count(text).is_err(), "{text:?}");
         }
-        assert!(positive("0").is_err());
+        assert!(positive_count("0").is_err());
         for text in ["0.9", "-1", "nan", "x", ""] {
             assert!(factor(text).is_err(), "{text:?}");
         }
