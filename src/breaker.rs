@@ -8,6 +8,8 @@
 //! - `probes` lists every probe that is believed alive, those of past generations too; nobody is admitted as a
 //!   probe while the list is as long as the policy allows.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod admission;
 pub mod backoff;
 mod complete;

@@ -1,6 +1,7 @@
 //! `brk`: a circuit breaker for shell commands.
 
 #![cfg_attr(not(test), no_main)]
+#![cfg_attr(test, expect(clippy::print_stdout, reason = "tests print the figures that tests/proof collects"))]
 #![cfg_attr(
     not(feature = "redis"),
     expect(dead_code, unreachable_code, reason = "some of every room is there for the shared store alone")

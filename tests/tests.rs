@@ -1,7 +1,8 @@
 //! Everything that is seen from outside, in one binary: each test starts the real `brk`.
+#![expect(clippy::print_stdout, reason = "what begins with `proof: ` is the report of tests/proof")]
 #![expect(
     clippy::disallowed_methods,
-    reason = "tests stand outside of the rooms that may not read clocks or variables"
+    reason = "tests are outside of the modules that may not read clocks or variables"
 )]
 
 mod around;
