@@ -342,3 +342,14 @@ fn tests_start_and_signal_processes_in_one_place() {
         );
     }
 }
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    let silent: Vec<String> = ["src", "tests"]
+        .into_iter()
+        .flat_map(|dir| project(dir).into_iter().map(move |(module, text)| (format!("{dir}/{module}"), text)))
+        .filter(|(_, text)| !text.starts_with("//! "))
+        .map(|(file, _)| file)
+        .collect();
+    assert!(silent.is_empty(), "these begin with no line of what they are for: {silent:?}");
+}
