@@ -7,18 +7,23 @@ fn all(children: Vec<Running>) -> Vec<Done> {
     children.into_iter().map(Running::finish).collect()
 }
 
-#[test]
-fn twenty_parallel_failures_count_twenty() {
+/// Twenty runs that fail together: each ends when the gate is there, and none before all have started.
+fn twenty_failures(threshold: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    // Each run ends when the gate is there, and none before all have started.
     let script = "echo $$ >> started; while [ ! -e gate ]; do sleep 0.02; done; exit 7";
-    let words = ["run", "--name", "n", "--failures", "20", "--cooldown", "1h", "--", "sh", "-c", script];
+    let words = ["run", "--name", "n", "--failures", threshold, "--cooldown", "1h", "--", "sh", "-c", script];
     let children: Vec<Running> = (0..20).map(|_| sandbox.spawn(&words)).collect();
     until("twenty have started", || sandbox.read("started").lines().count() == 20);
     sandbox.write("gate", "");
     for done in all(children) {
         done.code(7);
     }
+    sandbox
+}
+
+#[test]
+fn twenty_parallel_failures_count_twenty() {
+    let sandbox = twenty_failures("20");
     let status = sandbox.status("n");
     let totals = &status["totals"];
     assert_eq!(
@@ -34,15 +39,7 @@ fn twenty_parallel_failures_count_twenty() {
 
 #[test]
 fn what_ends_after_the_opening_is_late() {
-    let sandbox = Sandbox::new();
-    let script = "echo $$ >> started; while [ ! -e gate ]; do sleep 0.02; done; exit 7";
-    let words = ["run", "--name", "n", "--failures", "3", "--cooldown", "1h", "--", "sh", "-c", script];
-    let children: Vec<Running> = (0..20).map(|_| sandbox.spawn(&words)).collect();
-    until("twenty have started", || sandbox.read("started").lines().count() == 20);
-    sandbox.write("gate", "");
-    for done in all(children) {
-        done.code(7);
-    }
+    let sandbox = twenty_failures("3");
     let status = sandbox.status("n");
     let totals = &status["totals"];
     assert_eq!(

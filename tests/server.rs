@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::process::{Running, Start};
-use crate::util::{Done, Sandbox, brk, finish, until};
+use crate::util::{Done, Sandbox, brk, finish, until, words_of};
 
 pub struct Server {
     sandbox: Sandbox,
@@ -120,21 +120,12 @@ impl<'a> Host<'a> {
     }
 
     pub fn status(&self, name: &str) -> serde_json::Value {
-        let done = self.run(&["status", "--json", "--", name]);
-        done.code(0);
-        let value: serde_json::Value = serde_json::from_str(&done.stdout()).expect("JSON of status");
-        value["breakers"][0].clone()
+        self.run(&["status", "--json", "--", name]).breaker()
     }
 
     /// The words of the events of `brk history NAME`.
     pub fn events(&self, name: &str) -> Vec<String> {
-        let done = self.run(&["history", "--json", "-n", "1000000", "--", name]);
-        done.code(0);
-        let word = |line: &str| {
-            let event: serde_json::Value = serde_json::from_str(line).expect("JSON of history");
-            event["event"].as_str().unwrap_or("?").to_owned()
-        };
-        done.stdout().lines().map(word).collect()
+        words_of(&self.run(&["history", "--json", "-n", "1000000", "--", name]).entries())
     }
 
     /// Waits until the next run may probe.

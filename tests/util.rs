@@ -99,23 +99,17 @@ impl Sandbox {
 
     /// The one breaker's object in `brk status NAME --json`.
     pub fn status(&self, name: &str) -> serde_json::Value {
-        let done = self.run(&["status", "--json", "--", name]);
-        done.code(0);
-        let value: serde_json::Value = serde_json::from_str(&done.stdout()).expect("JSON of status");
-        value["breakers"][0].clone()
+        self.run(&["status", "--json", "--", name]).breaker()
     }
 
     /// The objects of `brk history NAME --json`, oldest first.
     pub fn history(&self, name: &str) -> Vec<serde_json::Value> {
-        let done = self.run(&["history", "--json", "-n", "1000000", "--", name]);
-        done.code(0);
-        done.stdout().lines().map(|line| serde_json::from_str(line).expect("JSON of history")).collect()
+        self.run(&["history", "--json", "-n", "1000000", "--", name]).entries()
     }
 
     /// The words of the events of `brk history NAME`.
     pub fn events(&self, name: &str) -> Vec<String> {
-        let word = |event: &serde_json::Value| event["event"].as_str().unwrap_or("?").to_owned();
-        self.history(name).iter().map(word).collect()
+        words_of(&self.history(name))
     }
 }
 
@@ -136,6 +130,20 @@ impl Done {
 
     pub fn status(&self) -> ExitStatus {
         self.output.status
+    }
+
+    /// The one breaker of `brk status NAME --json`.
+    #[track_caller]
+    pub fn breaker(&self) -> serde_json::Value {
+        let value: serde_json::Value = serde_json::from_str(&self.code(0).stdout()).expect("JSON of status");
+        value["breakers"][0].clone()
+    }
+
+    /// The objects of `brk history NAME --json`, oldest first.
+    #[track_caller]
+    pub fn entries(&self) -> Vec<serde_json::Value> {
+        let text = self.code(0).stdout();
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON of history")).collect()
     }
 
     /// Requires this exit code.
@@ -192,6 +200,11 @@ impl Done {
             self.stderr()
         )
     }
+}
+
+/// The words of these objects of a history.
+pub fn words_of(events: &[serde_json::Value]) -> Vec<String> {
+    events.iter().map(|event| event["event"].as_str().unwrap_or("?").to_owned()).collect()
 }
 
 /// How much to do: the first in an ordinary run of the tests, the second where `BRK_PROOF=long` asks for more.
