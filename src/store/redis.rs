@@ -19,6 +19,7 @@ pub mod address;
 mod found;
 pub mod lease;
 mod line;
+mod request;
 mod wire;
 
 use std::cell::RefCell;
@@ -39,6 +40,7 @@ use address::Address;
 use found::{Answer, Found, Told, lease_field, reading};
 use lease::Lease;
 use line::Line;
+use request::{evaluate, history_key, key};
 use wire::Wire;
 
 /// About how many entries a history keeps.
@@ -363,20 +365,6 @@ impl Store for RedisStore {
 fn told(line: &Line, entries: Entries) -> Result<Vec<Entry>, StoreError> {
     let entries = entries.iter().map(|(_, fields)| Told::decode(fields));
     entries.collect::<Result<_, _>>().map_err(|why| line.unusable(&why))
-}
-
-fn key(name: &Name) -> String {
-    format!("brk:{{{}}}", name.encoded())
-}
-
-fn history_key(name: &Name) -> String {
-    format!("{}:history", key(name))
-}
-
-fn evaluate(script: &str, keys: &[&str]) -> Cmd {
-    let mut command = redis::cmd("EVAL");
-    command.arg(script).arg(keys.len()).arg(keys);
-    command
 }
 
 fn read(key: &str) -> Cmd {

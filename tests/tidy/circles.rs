@@ -12,7 +12,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("config", "config::layers"),
     ("config::layers", "config::store"),
     ("store", "store::place"),
-    ("store::redis", "store::redis::lease"),
 ];
 
 type Path = Vec<String>;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::address::Address;
 use super::line::Line;
-use super::{evaluate, key};
+use super::request::{evaluate, key};
 use crate::name::Name;
 use crate::store::{Machine, StoreError};
 
