@@ -29,7 +29,7 @@ pub use verbs::{
         depends on has been failing, and stops launching the command while it does. After a cooldown exactly one run \
         tries again.",
     after_help = "Put it before a command, with a name for what the command depends on:\n\n  \
-        brk run --name db-backup --timeout 30m -- pg_dump -h db prod\n  \
+        brk run --name db-backup --timeout 30m -- pg_dump -h db -f prod.sql prod\n  \
         brk status\n  \
         brk history db-backup\n\n\
         'brk help COMMAND' explains a command; 'brk run --help' has examples.",
@@ -111,14 +111,14 @@ Exit codes: the command's own; 124 timed out; 75 refused; 125 brk itself failed;
 Examples:
   A backup that is ended after half an hour. After three failures in a row the
   database is left alone for a minute, then two, four, … up to an hour:
-      brk run --name db-backup --timeout 30m -- pg_dump -h db prod
+      brk run --name db-backup --timeout 30m -- pg_dump -h db -f prod.sql prod
   Open when half of the last twenty runs failed, by what curl's codes mean:
       brk run --name api --profile curl --failure-rate 50% -- \\
           curl -fsS https://api.example.com/sync
   Ask cheaply before the real thing starts again:
-      brk run --name db --probe 'pg_isready -h db' -- ./nightly-report
+      brk run --name db --probe 'pg_isready -q -h db' -- ./nightly-report
   For cron: mail when it breaks, opens and recovers, and never two at once:
-      brk run --name sync --output on-change --max-concurrent 1 -- ./sync";
+      brk run --name sync --output on-change --timeout 10m --max-concurrent 1 -- ./sync";
 
 const LIMITS: &str = "\
 Limits:

@@ -1,9 +1,9 @@
-//! The manual: clean for `mandoc`, complete, and true: what it shows can be run.
+//! The manual: clean for `mandoc`, complete, and what it shows is valid. Its examples are run in `examples`.
 
 use std::path::{Path, PathBuf};
 
-use crate::tools::{feed, needs, run_python};
-use crate::util::{Done, Sandbox, brk, finish};
+use crate::tools::{needs, run_python};
+use crate::util::{Sandbox, brk, finish};
 
 fn pages() -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
@@ -36,22 +36,13 @@ fn blocks(name: &str) -> Vec<(String, String)> {
     blocks
 }
 
-/// A sandbox where the programs of the recipes exist, and do nothing or fail as they are told.
+/// A sandbox where the programs of the units exist.
 fn kitchen() -> Sandbox {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.file("bin")).expect("bin");
     std::os::unix::fs::symlink(brk(), sandbox.file("bin/brk")).expect("brk");
-    for program in ["pg_dump", "docker", "ssh", "curl"] {
-        sandbox.script(&format!("bin/{program}"), "#!/bin/sh\nexit 0\n");
-    }
+    sandbox.script("bin/pg_dump", "#!/bin/sh\nexit 0\n");
     sandbox
-}
-
-fn shell(sandbox: &Sandbox, script: &str) -> Done {
-    let path = std::env::var("PATH").unwrap_or_default();
-    let mut command = sandbox.command("sh");
-    command.env("PATH", format!("{}:{path}", sandbox.file("bin").display())).arg("-eu");
-    feed(command, script)
 }
 
 #[test]
@@ -122,47 +113,28 @@ fn the_configuration_that_is_shown_is_valid() {
     }
 }
 
+/// Their commands are run in `examples`.
 #[test]
-fn the_recipes_can_be_cooked() {
-    needs!("python:yaml", "systemd-analyze", "bash");
+fn the_recipes_are_valid_yaml_and_units() {
+    needs!("python:yaml", "systemd-analyze");
     let sandbox = kitchen();
-    let mut cooked = std::collections::BTreeMap::<String, u32>::new();
+    let mut seen = std::collections::BTreeMap::<String, u32>::new();
     for (kind, text) in blocks("brk-recipes.7") {
         let word = kind.split(' ').next().unwrap_or_default().to_owned();
         match word.as_str() {
-            "shell" => {
-                // What is of the host is read, and here in the sandbox.
-                let text = text.replace("/var/lib/brk", "state");
-                let done = shell(&sandbox, &text);
-                done.code(0);
-                assert!(!done.stderr().contains("brk:"), "{text}\n{}", done.all());
-            }
-            "crontab" => {
-                for line in text.lines().filter(|line| !line.contains("=/")) {
-                    let command = line.splitn(6, ' ').nth(5).expect("five fields and a command");
-                    assert!(!command.contains('%'), "{line}");
-                    shell(&sandbox, command).code(0).quiet();
-                }
-            }
+            "shell" | "crontab" => {}
             "unit" => {
                 sandbox.write(kind.trim_start_matches("unit "), text);
             }
             "yaml" => {
                 let script = "import sys, yaml; print(list(yaml.safe_load(sys.stdin)))";
                 run_python(&sandbox, "yaml", script, &[], &text).code(0);
-                for line in
-                    text.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix("run: "))
-                {
-                    shell(&sandbox, line).code(0).quiet();
-                }
             }
             other => panic!("what is a block of {other}?"),
         }
-        *cooked.entry(word).or_default() += 1;
+        *seen.entry(word).or_default() += 1;
     }
-    assert!(cooked["shell"] >= 8 && cooked["unit"] == 2 && cooked["yaml"] == 3, "{cooked:?}");
-    let picture = sandbox.read("db.svg");
-    assert!(picture.starts_with("<svg "), "{picture}");
+    assert!(seen["unit"] == 2 && seen["yaml"] == 3, "{seen:?}");
     verify_units(&sandbox, &["db-backup.service", "db-backup.timer"]);
 }
 

@@ -1,19 +1,15 @@
-//! The README is true: its sessions give the output that it shows, up to times and sizes, and its recipes are command
-//! lines that `brk` accepts.
+//! The README is true: its sessions give the output that it shows, up to times and sizes. Its other examples are run in
+//! `examples`.
 
 use std::fmt::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
-use crate::server::Server;
 use crate::tools::needs;
 use crate::util::{Sandbox, finish};
 
 /// The port that the README's server listens on; a free one takes its place here.
 const PORT: &str = "8137";
-
-/// The address of the README's shared store.
-const STORE: &str = "redis://redis.example.com/0";
 
 /// What the README calls a `brk` that is still to be built.
 const BUILT: &str = "cargo run --release --quiet -- ";
@@ -194,48 +190,6 @@ fn the_two_commands_of_the_start_are_there() {
     let mut executable = sandbox.command("test");
     executable.arg("-x").arg(repository().join(second));
     finish(executable).code(0);
-}
-
-#[test]
-fn the_recipes_are_command_lines_that_brk_accepts() {
-    needs!("redis-server", "redis-cli", "bash");
-    let mut seen = 0;
-    for block in blocks(&readme()) {
-        for line in block.lines.join("\n").replace("\\\n", " ").lines() {
-            let Some(at) = line.find("brk run ").filter(|_| block.word != "console") else { continue };
-            let (options, command) =
-                line[at..].split_once(" -- ").expect("a recipe separates its command by --");
-            assert!(!command.trim().is_empty(), "{line}");
-            let sandbox = Sandbox::new();
-            // A store that is really there takes the place of the one in the text.
-            let server = options.contains(STORE).then(Server::start);
-            let options =
-                server.as_ref().map_or(options.to_owned(), |server| options.replace(STORE, &server.url()));
-            sandbox.shell(&format!("{options} -- true")).code(0).quiet();
-            seen += 1;
-        }
-    }
-    assert!(seen > 5, "only {seen} recipes");
-}
-
-#[test]
-fn the_commands_of_the_recipes_have_the_flags_that_are_shown() {
-    let mut seen = 0;
-    for line in blocks(&readme())
-        .iter()
-        .filter(|block| ["sh", "crontab"].contains(&block.word.as_str()))
-        .flat_map(|block| &block.lines)
-    {
-        let Some(at) = line.find("brk ").filter(|_| !line.contains("brk run ")) else { continue };
-        let verb = line[at..].split_whitespace().nth(1).expect("a command of brk");
-        let help = Sandbox::new().run(&[verb, "--help"]);
-        help.code(0);
-        for flag in line[at..].split_whitespace().filter(|word| word.starts_with("--")) {
-            help.prints(flag.trim_end_matches(','));
-            seen += 1;
-        }
-    }
-    assert!(seen > 5, "only {seen} flags");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod cost;
 mod crash;
 mod cron;
 mod dependencies;
+mod examples;
 mod faults;
 mod fuzz;
 mod generated;

@@ -106,23 +106,23 @@ fn synopsis(command: &Command, bytes: &mut Vec<u8>) -> io::Result<()> {
     io::Write::write_all(bytes, format!(".SH SYNOPSIS\n{}\n", escaped(&usage)).as_bytes())
 }
 
-/// What stands below the help of a command: indented lines are lines of a shell, the others are sentences.
+/// The examples below the help of a command. Lines of a shell are indented, further ones of the same command still more;
+/// the others are sentences.
 fn examples(after: &str, text: &mut String) {
+    const SHELL: &str = "      ";
     let mut literal = false;
-    let lines = after.lines().filter(|line| !line.starts_with("Exit codes:") && !line.trim().is_empty());
-    for (index, line) in lines.enumerate() {
+    let examples = after.split_once("Examples:\n").map_or(after, |(_, examples)| examples);
+    for (index, line) in examples.lines().filter(|line| !line.trim().is_empty()).enumerate() {
         if index == 0 {
             text.push_str(".SH EXAMPLES\n");
         }
-        if line == "Examples:" {
-            continue;
+        let shell =
+            line.strip_prefix(SHELL).or(line.strip_prefix("  ").filter(|line| line.starts_with("brk ")));
+        if shell.is_some() != literal {
+            text.push_str(if shell.is_some() { ".RS 4\n.nf\n" } else { ".fi\n.RE\n.PP\n" });
+            literal = shell.is_some();
         }
-        let is_shell = line.trim_start().starts_with("brk ");
-        if is_shell != literal {
-            text.push_str(if is_shell { ".RS 4\n.nf\n" } else { ".fi\n.RE\n.PP\n" });
-            literal = is_shell;
-        }
-        text.push_str(&escaped(line.trim()));
+        text.push_str(&escaped(shell.unwrap_or(line.trim())));
         text.push('\n');
     }
     if literal {
