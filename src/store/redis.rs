@@ -46,6 +46,9 @@ use wire::Wire;
 /// About how many entries a history keeps.
 const HISTORY: usize = 10_000;
 
+/// How many entries of a history are asked for at once.
+const PART: usize = 500;
+
 /// How many entries are recent.
 const FEW: usize = 64;
 
@@ -303,9 +306,21 @@ impl Store for RedisStore {
             if self.found(line, &answer)?.is_none() {
                 return Ok(None);
             }
-            line.goes_on()?;
-            let entries = line.ask(redis::cmd("XRANGE").arg(history_key(name)).arg("-").arg("+"))?;
-            told(line, entries).map(Some)
+            let mut history = Vec::new();
+            let mut start = "-".to_owned();
+            loop {
+                // In parts, each in a time of its own: all of it may be megabytes, from far away.
+                line.starts_anew();
+                let mut command = redis::cmd("XRANGE");
+                command.arg(history_key(name)).arg(&start).arg("+").arg("COUNT").arg(PART);
+                let entries: Entries = line.ask(&command)?;
+                let Some((last, _)) = entries.last() else {
+                    return Ok(Some(history));
+                };
+                // Servers before 6.2 know no range that leaves its start out.
+                start = after(last).ok_or_else(|| line.unusable(&format!("an entry has the id {last:?}")))?;
+                history.extend(told(line, entries)?);
+            }
         })
     }
 
@@ -360,6 +375,12 @@ impl Store for RedisStore {
         }
         Ok(removed > 0)
     }
+}
+
+/// The lowest id above that of an entry.
+fn after(id: &str) -> Option<String> {
+    let (time, number) = id.split_once('-')?;
+    Some(format!("{time}-{}", number.parse::<u64>().ok()?.checked_add(1)?))
 }
 
 fn told(line: &Line, entries: Entries) -> Result<Vec<Entry>, StoreError> {
