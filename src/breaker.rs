@@ -33,7 +33,8 @@ use time::{Millis, Timestamp};
 use window::{Counts, Window};
 
 pub use admission::{
-    Admission, AdmissionRequest, Completion, Mode, Permit, PermitKind, Refusal, Report, Task, TripFor,
+    Admission, AdmissionRequest, Completion, CooldownParts, Mode, Permit, PermitKind, Refusal, Report, Task,
+    TripFor,
 };
 
 /// How many lost probes are remembered, in case that one is heard of after all.
@@ -103,8 +104,27 @@ pub enum Phase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Opening {
     pub at: Timestamp,
+    /// The time part of the wait.
     pub retry_at: Timestamp,
     pub why: OpenedBy,
+    /// When the outage began, if this is not its first opening.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage: Option<Timestamp>,
+    /// The run part of the wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<RunPart>,
+}
+
+/// How many runs must be refused as open before a probe is due.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunPart {
+    pub needed: u32,
+    /// The part of `Totals::refused` that does not count: what was refused before the opening, or for another reason.
+    /// The refusals that count are the rest, so that one more of them changes nothing but a total: a shared store adds
+    /// it without comparing.
+    pub base: u64,
+    /// From then on the number of runs does not matter any more.
+    pub until: Timestamp,
 }
 
 /// A probe in flight.
@@ -139,7 +159,11 @@ pub struct Totals {
     pub timeout: u64,
     pub probes: u64,
     pub lost: u64,
+    /// Openings of a closed breaker: one for each outage.
     pub opened: u64,
+    /// Openings after a failed probe.
+    #[serde(default)]
+    pub reopened: u64,
 }
 
 /// The last ending, late or not.
@@ -153,6 +177,22 @@ pub struct Last {
     pub duration: Millis,
     /// The base name of the program. Arguments may hold secrets and are never kept.
     pub program: String,
+}
+
+impl Opening {
+    /// When the outage began.
+    pub fn outage_since(&self) -> Timestamp {
+        self.outage.unwrap_or(self.at)
+    }
+
+    /// How many more runs must be refused. `refused` is the breaker's total.
+    pub fn runs_left(&self, refused: u64, now: Timestamp) -> u32 {
+        let part = self.runs.as_ref().filter(|part| now < part.until);
+        part.map_or(0, |part| {
+            let counted = refused.saturating_sub(part.base);
+            part.needed.saturating_sub(u32::try_from(counted).unwrap_or(u32::MAX))
+        })
+    }
 }
 
 impl Probe {
@@ -202,6 +242,13 @@ impl Phase {
         }
     }
 
+    fn run_part_mut(&mut self) -> Option<&mut RunPart> {
+        match self {
+            Phase::Closed => None,
+            Phase::Open(opening) | Phase::HalfOpen { opening, .. } => opening.runs.as_mut(),
+        }
+    }
+
     pub fn opening(&self) -> Option<&Opening> {
         match self {
             Phase::Closed => None,
@@ -240,7 +287,7 @@ impl Breaker {
     /// Whether a run may start now, and as what.
     pub fn admit(&mut self, policy: &Policy, request: &AdmissionRequest, now: Timestamp) -> Admission {
         self.expire_hold(now);
-        match self.decide(policy, now) {
+        match self.decide(policy, request.cooldown, now) {
             Ok(PermitKind::Probe(place)) => {
                 self.begin_probe(place, request, now);
                 Admission::Granted(self.permit(PermitKind::Probe(place)))
@@ -251,9 +298,14 @@ impl Breaker {
     }
 
     /// What a refusal means for a run; also one whose reason lies outside the breaker.
-    pub fn refuse(&mut self, refusal: Refusal, mode: Mode) -> Admission {
+    pub fn refuse(&mut self, mut refusal: Refusal, mode: Mode) -> Admission {
         if mode != Mode::Poll {
             self.totals.refused += 1;
+            if refusal.why == RefusedBy::Open {
+                refusal.runs = refusal.runs.saturating_sub(1);
+            } else if let Some(part) = self.phase.run_part_mut() {
+                part.base += 1;
+            }
             self.emit(EventKind::Refused { why: refusal.why, retry_at: refusal.retry_at, count: 1 });
         }
         match mode {
@@ -309,35 +361,43 @@ impl Breaker {
     }
 
     /// What a run would get now; changes nothing.
-    fn decide(&self, policy: &Policy, now: Timestamp) -> Result<PermitKind, Refusal> {
+    fn decide(&self, policy: &Policy, parts: CooldownParts, now: Timestamp) -> Result<PermitKind, Refusal> {
         if let Some(hold) = &self.hold {
             return match hold.hold {
                 HoldAs::Closed => Ok(PermitKind::Passthrough),
-                HoldAs::Open => Err(Refusal { why: RefusedBy::Held, retry_at: hold.until }),
+                HoldAs::Open => Err(Refusal::new(RefusedBy::Held, hold.until)),
             };
         }
         let Some(opening) = self.phase.opening() else {
             return Ok(PermitKind::Normal);
         };
-        let due = self.next_probe_at(opening, policy);
-        if now < due {
-            return Err(Refusal { why: RefusedBy::Open, retry_at: Some(due) });
+        let forced_at = self.forced_at(policy);
+        let runs = match (&self.phase, parts) {
+            (Phase::Open(_), CooldownParts::Both) => opening.runs_left(self.totals.refused, now),
+            (Phase::Closed | Phase::Open(_) | Phase::HalfOpen { .. }, _) => 0,
+        };
+        let is_due = now >= opening.retry_at && runs == 0;
+        if !is_due && forced_at.is_none_or(|at| now < at) {
+            let retry_at = forced_at.map_or(opening.retry_at, |at| at.min(opening.retry_at));
+            return Err(Refusal { why: RefusedBy::Open, retry_at: Some(retry_at), runs });
         }
         // Alive are also probes of past generations: the promise is about processes.
         let taken = |place| self.probes.iter().any(|probe| probe.place == place);
         let places = policy.probes.get();
         if self.probes.len() >= places as usize {
-            return Err(Refusal { why: RefusedBy::Probing, retry_at: None });
+            return Err(Refusal::new(RefusedBy::Probing, None));
         }
         let place = (0..places).find(|&place| !taken(place)).expect("fewer probes than places");
         Ok(PermitKind::Probe(place))
     }
 
-    /// When a probe may run: when the wait is over, or the last launch is too long ago.
-    fn next_probe_at(&self, opening: &Opening, policy: &Policy) -> Timestamp {
-        let last_launch = self.last_launch.unwrap_or(opening.at);
-        let overdue = policy.run_at_least_every.map(|every| last_launch.saturating_add(every));
-        overdue.map_or(opening.retry_at, |overdue| overdue.min(opening.retry_at))
+    /// From when on a run is admitted although the wait is not over, because nothing was launched for so long. A start up to 5 % early is on time:
+    /// a schedule of the same period must not be refused because cron started it a moment early.
+    pub fn forced_at(&self, policy: &Policy) -> Option<Timestamp> {
+        let every = policy.run_at_least_every?;
+        let opening = self.phase.opening()?;
+        let slack = Millis(every.0 / 20);
+        Some(self.last_launch.unwrap_or(opening.at).saturating_add(Millis(every.0 - slack.0)))
     }
 
     fn begin_probe(&mut self, place: u32, request: &AdmissionRequest, now: Timestamp) {

@@ -12,10 +12,10 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::breaker::Mode;
 use crate::breaker::outcome::{Rules, Spec, Verdict};
 use crate::breaker::policy::{Contradiction, Draft, Policy};
 use crate::breaker::time::Millis;
+use crate::breaker::{CooldownParts, Mode};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::exit::{self, OnTimeout};
@@ -130,6 +130,14 @@ impl Plan {
             show: settings.output.unwrap_or(Show::Stream),
             hooks: hooks(settings),
         })
+    }
+
+    /// A run that waits is not refused again and again, so it goes by the time part of a cooldown alone.
+    pub fn cooldown_parts(&self) -> CooldownParts {
+        match self.wait {
+            Wait::No => CooldownParts::Both,
+            Wait::AtMost(_) | Wait::Forever => CooldownParts::TimeOnly,
+        }
     }
 
     /// The longest that a probe of this run can rightly live.

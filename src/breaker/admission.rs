@@ -14,6 +14,15 @@ pub struct AdmissionRequest {
     /// The longest that a probe of this run can rightly live.
     pub lifetime: Option<Millis>,
     pub task: Task,
+    pub cooldown: CooldownParts,
+}
+
+/// Which parts of a cooldown a run goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CooldownParts {
+    Both,
+    /// A run that waits is not refused again and again, so it cannot go by a number of refusals.
+    TimeOnly,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +71,17 @@ pub enum PermitKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     pub why: RefusedBy,
-    /// When to come back, where that is known.
+    /// When to come back, if that is known.
     pub retry_at: Option<Timestamp>,
+    /// How many more runs must be refused before one is admitted.
+    pub runs: u32,
+}
+
+impl Refusal {
+    /// A refusal that no number of runs ends.
+    pub fn new(why: RefusedBy, retry_at: Option<Timestamp>) -> Refusal {
+        Refusal { why, retry_at, runs: 0 }
+    }
 }
 
 /// What is reported of a run that ended.

@@ -9,6 +9,13 @@ pub fn cooldown(policy: &Policy, level: u32) -> Millis {
     policy.cooldown.times(policy.backoff.powi(exponent)).min(policy.max_cooldown)
 }
 
+/// The run part of the cooldown of a level: how many runs must be refused. The cap is one of time, and not here.
+pub fn cooldown_runs(policy: &Policy, level: u32) -> u32 {
+    let exponent = i32::try_from(level).unwrap_or(i32::MAX);
+    // `as` saturates, and makes 0 of the NaN that 0 × ∞ gives: no run part stays none.
+    (f64::from(policy.cooldown_runs) * policy.backoff.powi(exponent)).ceil() as u32
+}
+
 /// `wait` lengthened by up to the policy's jitter. `random` is a number from 0 to 1.
 pub fn jittered(policy: &Policy, wait: Millis, random: f64) -> Millis {
     wait.plus(wait.times(policy.jitter.share() * random.clamp(0.0, 1.0)))
@@ -17,11 +24,11 @@ pub fn jittered(policy: &Policy, wait: Millis, random: f64) -> Millis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::breaker::policy::{Draft, Rate};
+    use crate::breaker::policy::{Cooldown, Draft, Rate};
 
     fn policy(cooldown: u64, backoff: f64, max_cooldown: u64) -> Policy {
         let draft = Draft {
-            cooldown: Some(Millis(cooldown)),
+            cooldown: Some(Millis(cooldown).into()),
             backoff: Some(backoff),
             max_cooldown: Some(Millis(max_cooldown)),
             ..Draft::default()
@@ -36,6 +43,20 @@ mod tests {
         assert_eq!(waits(policy(1_000, 10.0, 50_000)), [1_000, 10_000, 50_000, 50_000]);
         assert_eq!(waits(policy(1_000, 1.0, 50_000)), [1_000; 4]);
         assert_eq!(waits(policy(1_000, 1.5, 3_000)), [1_000, 1_500, 2_250, 3_000]);
+    }
+
+    #[test]
+    fn runs_grow_by_the_same_factor_and_are_whole() {
+        let runs = |runs, backoff| {
+            let cooldown = Some(Cooldown { time: Millis(0), runs });
+            let policy = Policy::new(Draft { cooldown, backoff: Some(backoff), ..Draft::default() });
+            let policy = policy.expect("a policy");
+            [0, 1, 2, 3].map(|level| cooldown_runs(&policy, level))
+        };
+        assert_eq!(runs(1, 2.0), [1, 2, 4, 8]);
+        assert_eq!(runs(3, 1.5), [3, 5, 7, 11]);
+        assert_eq!(runs(0, f64::INFINITY), [0; 4]);
+        assert_eq!(runs(1, 1e300), [1, u32::MAX, u32::MAX, u32::MAX]);
     }
 
     #[test]

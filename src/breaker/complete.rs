@@ -5,10 +5,33 @@ use super::outcome::{Ending, Outcome, Verdict};
 use super::policy::Policy;
 use super::time::{Millis, Timestamp};
 use super::window::{Call, Counts};
-use super::{Breaker, Completion, Last, Opening, Permit, PermitKind, Phase, Report, Task, backoff};
+use super::{Breaker, Completion, Last, Opening, Permit, PermitKind, Phase, Report, RunPart, Task, backoff};
+
+/// A wait as it is chosen at an opening.
+pub(super) struct Wait {
+    pub time: Millis,
+    pub runs: u32,
+    /// When the number of runs does not matter any more, from the opening on.
+    pub limit: Millis,
+}
+
+impl Wait {
+    pub(super) fn of_level(policy: &Policy, level: u32, random: f64) -> Wait {
+        Wait {
+            time: backoff::jittered(policy, backoff::cooldown(policy, level), random),
+            runs: backoff::cooldown_runs(policy, level),
+            limit: policy.max_cooldown,
+        }
+    }
+
+    /// A wait that no run ends.
+    pub(super) fn of_time(time: Millis) -> Wait {
+        Wait { time, runs: 0, limit: Millis::ZERO }
+    }
+}
 
 impl Breaker {
-    /// Hears how a run ended. `random`, from 0 to 1, chooses the jitter of a wait.
+    /// Records how a run ended. `random`, from 0 to 1, chooses the jitter of a wait.
     pub fn complete(
         &mut self,
         permit: &Permit,
@@ -132,7 +155,9 @@ impl Breaker {
             return;
         };
         match report.verdict {
-            Verdict::Ignored => {}
+            // An interrupted probe was told to stop, and says nothing about the probing either.
+            Verdict::Ignored if matches!(report.ending, Ending::Interrupted(_)) => {}
+            Verdict::Ignored => self.wait_again(policy, now, random),
             Verdict::Success => {
                 *successes += 1;
                 if *successes >= policy.probe_successes.get() {
@@ -159,18 +184,54 @@ impl Breaker {
     }
 
     fn open_for(&mut self, why: OpenedBy, level: u32, policy: &Policy, now: Timestamp, random: f64) {
-        let wait = backoff::jittered(policy, backoff::cooldown(policy, level), random);
+        let wait = Wait::of_level(policy, level, random);
+        let runs = wait.runs;
         let retry_at = self.open(why.clone(), level, wait, now);
-        self.emit(EventKind::Opened { why, retry_at });
+        self.emit(EventKind::Opened { why, retry_at, runs });
+    }
+
+    /// After a probe that was inconclusive: nothing was learned, so the breaker waits again at the level it has. At
+    /// least one run is refused, or a breaker whose probes all end ignored would launch each run.
+    fn wait_again(&mut self, policy: &Policy, now: Timestamp, random: f64) {
+        let Some(opening) = self.phase.opening().cloned() else {
+            return;
+        };
+        let mut wait = Wait::of_level(policy, 0, random);
+        wait.runs = wait.runs.max(1);
+        let runs = wait.runs;
+        let outage = Some(opening.outage_since());
+        let retry_at = self.begin_wait(opening.why, outage, wait, now);
+        self.emit(EventKind::Inconclusive { retry_at, runs });
     }
 
     /// Opens, and says until when.
-    pub(super) fn open(&mut self, why: OpenedBy, level: u32, wait: Millis, now: Timestamp) -> Timestamp {
-        let retry_at = now.saturating_add(wait);
-        self.change_phase(Phase::Open(Opening { at: now, retry_at, why }), now);
+    pub(super) fn open(&mut self, why: OpenedBy, level: u32, wait: Wait, now: Timestamp) -> Timestamp {
+        let outage = self.phase.opening().map(Opening::outage_since);
+        match (&self.phase, &why) {
+            (Phase::Closed, _) => self.totals.opened += 1,
+            (Phase::Open(_) | Phase::HalfOpen { .. }, OpenedBy::Probe { .. }) => self.totals.reopened += 1,
+            // An operator's trip of an open breaker is the same outage.
+            (Phase::Open(_) | Phase::HalfOpen { .. }, _) => {}
+        }
         self.level = level;
-        self.cooldown = Some(wait);
-        self.totals.opened += 1;
+        self.begin_wait(why, outage, wait, now)
+    }
+
+    fn begin_wait(
+        &mut self,
+        why: OpenedBy,
+        outage: Option<Timestamp>,
+        wait: Wait,
+        now: Timestamp,
+    ) -> Timestamp {
+        let retry_at = now.saturating_add(wait.time);
+        let runs = (wait.runs > 0).then(|| RunPart {
+            needed: wait.runs,
+            base: self.totals.refused,
+            until: now.saturating_add(wait.limit),
+        });
+        self.change_phase(Phase::Open(Opening { at: now, retry_at, why, outage, runs }), now);
+        self.cooldown = Some(wait.time);
         retry_at
     }
 

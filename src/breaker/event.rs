@@ -43,8 +43,16 @@ pub enum EventKind {
     Opened {
         why: OpenedBy,
         retry_at: Timestamp,
+        /// How many runs must be refused, too, before a probe is due.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        runs: u32,
     },
     HalfOpen,
+    /// A probe ended without saying anything about the dependency; the breaker waits again.
+    Inconclusive {
+        retry_at: Timestamp,
+        runs: u32,
+    },
     Closed,
     Reset,
     Tripped {
@@ -146,6 +154,11 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
 impl RefusedBy {
     /// The word that machines read.
     pub fn as_str(self) -> &'static str {
@@ -174,6 +187,7 @@ impl EventKind {
             self,
             EventKind::Opened { .. }
                 | EventKind::HalfOpen
+                | EventKind::Inconclusive { .. }
                 | EventKind::Closed
                 | EventKind::Reset
                 | EventKind::Tripped { .. }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::complete::Wait;
 use super::event::{EventKind, Hold};
 use super::time::Timestamp;
 use super::{Breaker, Permit, PermitKind, Phase};
@@ -97,11 +98,14 @@ impl Breaker {
                     (kept.id, kept.opened, kept.retry_at) == (seen.id, seen.opened, seen.retry_at)
                 });
                 if !same || self.phase == Phase::Closed {
-                    let wait = opening.retry_at.since(shared_now);
+                    let runs = opening.runs_left(shared.totals.refused, shared_now);
+                    let limit = opening.runs.as_ref().map(|part| part.until.since(shared_now));
+                    let time = opening.retry_at.since(shared_now);
+                    let wait = Wait { time, runs, limit: limit.unwrap_or_default() };
                     let why = opening.why.clone();
                     let retry_at = self.open(why.clone(), shared.level, wait, now);
                     self.cooldown = shared.cooldown;
-                    self.emit(EventKind::Opened { why, retry_at });
+                    self.emit(EventKind::Opened { why, retry_at, runs });
                 }
             }
             None if was_open && self.phase != Phase::Closed => self.close(now),
@@ -139,7 +143,7 @@ mod tests {
     use crate::breaker::event::{HoldAs, OpenedBy};
     use crate::breaker::policy::{Draft, Policy};
     use crate::breaker::time::Millis;
-    use crate::breaker::{Admission, AdmissionRequest, Mode, Task, TripFor};
+    use crate::breaker::{Admission, AdmissionRequest, CooldownParts, Mode, Task, TripFor};
 
     fn breaker(id: u64, now: u64) -> Breaker {
         let policy = Policy::new(Draft::default()).expect("the defaults agree");
@@ -153,7 +157,13 @@ mod tests {
     }
 
     fn is_refused(breaker: &Breaker, now: u64) -> bool {
-        let request = AdmissionRequest { mode: Mode::Enforce, pid: 1, lifetime: None, task: Task::Command };
+        let request = AdmissionRequest {
+            mode: Mode::Enforce,
+            pid: 1,
+            lifetime: None,
+            task: Task::Command,
+            cooldown: CooldownParts::Both,
+        };
         let policy = breaker.policy.clone();
         matches!(breaker.clone().admit(&policy, &request, Timestamp(now)), Admission::Refused(_))
     }

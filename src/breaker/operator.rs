@@ -1,5 +1,6 @@
 //! What an operator does to a breaker. Each of these raises the generation, so runs in flight become late.
 
+use super::complete::Wait;
 use super::event::{EventKind, Hold, OpenedBy};
 use super::time::Timestamp;
 use super::{Breaker, Phase, TripFor, backoff};
@@ -34,7 +35,8 @@ impl Breaker {
                 backoff::jittered(policy, backoff::cooldown(policy, level), random)
             }
         };
-        let retry_at = self.open(OpenedBy::Operator { reason: reason.clone() }, level, wait, now);
+        let retry_at =
+            self.open(OpenedBy::Operator { reason: reason.clone() }, level, Wait::of_time(wait), now);
         self.emit(EventKind::Tripped { reason, retry_at });
     }
 

@@ -25,6 +25,13 @@ pub enum WindowSize {
     Span(Millis),
 }
 
+/// How long an open breaker waits: for a time, for a number of refused runs, or for both. A part that is 0 is absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cooldown {
+    pub time: Millis,
+    pub runs: u32,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     /// Failures in a row that open; `None` switches the rule off.
@@ -36,7 +43,11 @@ pub struct Policy {
     pub window: WindowSize,
     /// The rates speak only over a window of at least so many runs.
     pub min_calls: NonZeroU32,
+    /// The time part of the cooldown.
     pub cooldown: Millis,
+    /// The run part of the cooldown; version 0.1.0 had none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cooldown_runs: u32,
     pub backoff: f64,
     pub max_cooldown: Millis,
     pub jitter: Rate,
@@ -55,7 +66,7 @@ pub struct Draft {
     pub slow_after: Option<Millis>,
     pub window: Option<WindowSize>,
     pub min_calls: Option<NonZeroU32>,
-    pub cooldown: Option<Millis>,
+    pub cooldown: Option<Cooldown>,
     pub backoff: Option<f64>,
     pub max_cooldown: Option<Millis>,
     pub jitter: Option<Rate>,
@@ -77,12 +88,18 @@ pub enum Contradiction {
 const FAILURES: u32 = 3;
 const WINDOW: u32 = 20;
 const MIN_CALLS: u32 = 10;
-const COOLDOWN: Millis = Millis(60_000);
+/// A job that starts every ten minutes never meets a cooldown of a minute: without the run part it would launch each time.
+const COOLDOWN: Cooldown = Cooldown { time: Millis(60_000), runs: 1 };
 const BACKOFF: f64 = 2.0;
 const MAX_COOLDOWN: Millis = Millis(3_600_000);
 const JITTER: Rate = Rate(100_000);
 
 const ONE: NonZeroU32 = NonZeroU32::MIN;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
 
 impl Rate {
     pub const MAX: Rate = Rate(1_000_000);
@@ -109,6 +126,23 @@ impl Rate {
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}%", f64::from(self.0) / 1e4)
+    }
+}
+
+impl From<Millis> for Cooldown {
+    fn from(time: Millis) -> Cooldown {
+        Cooldown { time, runs: 0 }
+    }
+}
+
+impl fmt::Display for Cooldown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.runs == 1 { "" } else { "s" };
+        match (self.time, self.runs) {
+            (time, 0) => write!(f, "{time}"),
+            (Millis::ZERO, runs) => write!(f, "{runs}run{plural}"),
+            (time, runs) => write!(f, "{time},{runs}run{plural}"),
+        }
     }
 }
 
@@ -142,10 +176,11 @@ impl Policy {
             (None, WindowSize::Count(window)) => window.min(ONE.saturating_add(MIN_CALLS - 1)),
             (None, WindowSize::Span(_)) => ONE.saturating_add(MIN_CALLS - 1),
         };
-        let cooldown = draft.cooldown.unwrap_or(COOLDOWN.min(draft.max_cooldown.unwrap_or(COOLDOWN)));
-        let max_cooldown = draft.max_cooldown.unwrap_or(MAX_COOLDOWN.max(cooldown));
-        if max_cooldown < cooldown {
-            return Err(Contradiction::MaxCooldownBelowCooldown { max_cooldown, cooldown });
+        let shortened = COOLDOWN.time.min(draft.max_cooldown.unwrap_or(Millis::MAX));
+        let cooldown = draft.cooldown.unwrap_or(Cooldown { time: shortened, ..COOLDOWN });
+        let max_cooldown = draft.max_cooldown.unwrap_or(MAX_COOLDOWN.max(cooldown.time));
+        if max_cooldown < cooldown.time {
+            return Err(Contradiction::MaxCooldownBelowCooldown { max_cooldown, cooldown: cooldown.time });
         }
         let backoff = draft.backoff.unwrap_or(BACKOFF);
         if backoff.is_nan() || backoff < 1.0 {
@@ -158,7 +193,8 @@ impl Policy {
             slow_after: draft.slow_after,
             window,
             min_calls,
-            cooldown,
+            cooldown: cooldown.time,
+            cooldown_runs: cooldown.runs,
             backoff,
             max_cooldown,
             jitter: draft.jitter.unwrap_or(JITTER),
@@ -167,6 +203,10 @@ impl Policy {
             probe_failures: draft.probe_failures.unwrap_or(ONE),
             run_at_least_every: draft.run_at_least_every,
         })
+    }
+
+    pub fn cooldown(&self) -> Cooldown {
+        Cooldown { time: self.cooldown, runs: self.cooldown_runs }
     }
 
     pub fn is_slow(&self, duration: Millis) -> bool {
@@ -198,7 +238,8 @@ mod tests {
         assert_eq!(policy.failures, number(3));
         assert_eq!(Some(policy.window), count(20));
         assert_eq!(policy.min_calls.get(), 10);
-        assert_eq!((policy.cooldown, policy.max_cooldown), (Millis(60_000), Millis(3_600_000)));
+        assert_eq!((policy.cooldown(), policy.max_cooldown), (COOLDOWN, Millis(3_600_000)));
+        assert_eq!(policy.cooldown().to_string(), "1m,1run");
         assert_eq!((policy.backoff, policy.jitter), (2.0, Rate(100_000)));
     }
 
@@ -228,8 +269,8 @@ mod tests {
 
     #[test]
     fn the_cap_follows_what_is_given_alone() {
-        let lengths = |cooldown, max_cooldown| {
-            let draft = Draft { cooldown, max_cooldown, ..Draft::default() };
+        let lengths = |cooldown: Option<Millis>, max_cooldown| {
+            let draft = Draft { cooldown: cooldown.map(Cooldown::from), max_cooldown, ..Draft::default() };
             Policy::new(draft).map(|policy| (policy.cooldown.0, policy.max_cooldown.0))
         };
         assert_eq!(lengths(Some(Millis(7_200_000)), None), Ok((7_200_000, 7_200_000)));

@@ -2,7 +2,7 @@
 //! numbers, and nothing sleeps.
 //!
 //! A script is words: `@N` moves the clock; `s f i t` is a run that is admitted and ends at once (success, failure,
-//! ignored, an ending of `--trip-on`), `S F I` the same and slow, `cs cf` the same where a probe is a cheap check,
+//! ignored, an ending of `--trip-on`), `n` one that is interrupted, `S F I` the same and slow, `cs cf` the same where a probe is a cheap check,
 //! `os of` the same under `--observe`; `+a` admits a run, `a:s` ends it, `a:x` loses it; `trip trip=N hold=open hold=closed hold=open/N release reset
 //! forget` are the operator's; `?` looks at the machine; `random=X` chooses the jitter of what comes after it.
 //!
@@ -22,14 +22,14 @@ use std::num::NonZeroU32;
 
 use super::event::{EventKind, Hold, HoldAs};
 use super::outcome::{Ending, Status, Verdict};
-use super::policy::{Draft, Policy, Rate, WindowSize};
+use super::policy::{Cooldown, Draft, Policy, Rate, WindowSize};
 use super::time::{Millis, Timestamp};
 use super::*;
 
 /// A policy without jitter, cooldown 100, and what a row says beside that.
 pub(super) fn policy(change: impl FnOnce(&mut Draft)) -> Policy {
     let mut draft = Draft {
-        cooldown: Some(Millis(100)),
+        cooldown: Some(Millis(100).into()),
         max_cooldown: Some(Millis(1_000)),
         jitter: Rate::from_share(0.0),
         ..Draft::default()
@@ -182,7 +182,13 @@ impl Bench {
     }
 
     pub fn admit(&mut self, mode: Mode, task: Task) -> Admission {
-        let request = AdmissionRequest { mode, pid: 7, lifetime: Some(Millis(50)), task };
+        let request = AdmissionRequest {
+            mode,
+            pid: 7,
+            lifetime: Some(Millis(50)),
+            task,
+            cooldown: CooldownParts::Both,
+        };
         self.breaker.admit(&self.policy, &request, Timestamp(self.now))
     }
 
@@ -191,6 +197,7 @@ impl Bench {
             "s" | "S" => (Verdict::Success, Ending::Exited(0)),
             "f" | "F" => (Verdict::Failure, Ending::Exited(7)),
             "i" | "I" => (Verdict::Ignored, Ending::Signaled(15)),
+            "n" => (Verdict::Ignored, Ending::Interrupted(Some(Status::Signaled(15)))),
             "t" => (Verdict::Trip, Ending::TimedOut(Some(Status::Signaled(15)))),
             other => panic!("no such word: {other:?}"),
         };
@@ -242,7 +249,17 @@ pub(super) fn invariants(before: &Breaker, after: &Breaker, told: &[Event]) {
     assert!(after.generation >= before.generation, "the generation only grows");
     let is_raising = |kind: &EventKind| {
         use EventKind::*;
-        matches!(kind, Opened { .. } | HalfOpen | Closed | Reset | Tripped { .. } | Held { .. } | Released)
+        matches!(
+            kind,
+            Opened { .. }
+                | HalfOpen
+                | Inconclusive { .. }
+                | Closed
+                | Reset
+                | Tripped { .. }
+                | Held { .. }
+                | Released
+        )
     };
     let raised = told.iter().filter(|event| is_raising(&event.kind)).count() as u64;
     assert_eq!(after.generation - before.generation, raised, "one generation a change: {told:?}");
@@ -254,12 +271,25 @@ pub(super) fn invariants(before: &Breaker, after: &Breaker, told: &[Event]) {
     {
         let moved =
             told.iter().any(|event| matches!(event.kind, EventKind::Tripped { .. } | EventKind::HalfOpen));
-        assert!(moved, "while open, only an operator moves retry_at: {told:?}");
+        let counted = told.iter().any(|event| matches!(event.kind, EventKind::Refused { .. }))
+            && (old.at, old.retry_at) == (new.at, new.retry_at);
+        assert!(moved || counted, "while open, only an operator moves retry_at: {told:?}");
     }
     let count = |totals: &Totals| {
-        let Totals { launched, success, failure, ignored, late, refused, timeout, probes, lost, opened } =
-            *totals;
-        [launched, success, failure, ignored, late, refused, timeout, probes, lost, opened]
+        let Totals {
+            launched,
+            success,
+            failure,
+            ignored,
+            late,
+            refused,
+            timeout,
+            probes,
+            lost,
+            opened,
+            reopened,
+        } = *totals;
+        [launched, success, failure, ignored, late, refused, timeout, probes, lost, opened, reopened]
     };
     let pairs = count(&before.totals).into_iter().zip(count(&after.totals));
     assert!(pairs.into_iter().all(|(before, after)| before <= after), "totals never go down");

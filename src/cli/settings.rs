@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::breaker::policy::{Rate, WindowSize};
+use crate::breaker::policy::{Cooldown, Rate, WindowSize};
 use crate::breaker::time::Millis;
 use crate::profile::Profile;
 use crate::settings::value::{self, FallbackOn, OnStateError, OnStoreError, Show, Specs, Wait};
@@ -48,9 +48,9 @@ pub struct Settings {
     #[arg(long, value_name = "SPEC", value_parser = value::specs, allow_hyphen_values = true, help_heading = "When it opens")]
     pub trip_on: Vec<Specs>,
 
-    /// How long it stays open at first [default: 1m]
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true, help_heading = "How long it stays open")]
-    pub cooldown: Option<Millis>,
+    /// How long it stays open at first: a duration, a number of refused runs (3runs), or both [default: 1m,1run]
+    #[arg(long, value_name = "COOLDOWN", value_parser = value::cooldown, allow_hyphen_values = true, help_heading = "How long it stays open")]
+    pub cooldown: Option<Cooldown>,
 
     /// By what the cooldown grows each time a probe fails [default: 2]
     #[arg(long, value_name = "FACTOR", value_parser = value::factor, allow_hyphen_values = true, help_heading = "How long it stays open")]

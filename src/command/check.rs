@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Context;
+use crate::breaker::event::RefusedBy;
 use crate::breaker::time::Millis;
 use crate::breaker::{Admission, PermitKind, PhaseKind};
 use crate::cli::CheckArgs;
@@ -24,6 +25,7 @@ struct Object<'a> {
     reason: Option<&'static str>,
     retry_at: Option<String>,
     retry_in_ms: Option<Millis>,
+    retry_after_runs: Option<u32>,
 }
 
 pub fn run(args: &CheckArgs, context: &Context) -> Result<Exit, Error> {
@@ -38,6 +40,7 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Exit, Error> {
         reason: None,
         retry_at: None,
         retry_in_ms: None,
+        retry_after_runs: None,
     };
     let mut text = format!("{name}: closed; unknown so far\n");
     // State that is of no use keeps no run out.
@@ -63,6 +66,7 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Exit, Error> {
                 object.admitted = false;
                 object.reason = Some(refusal.why.as_str());
                 object.retry_at = refusal.retry_at.map(|at| wall_time(&snapshot.clock, at));
+                object.retry_after_runs = (refusal.why == RefusedBy::Open).then_some(refusal.runs);
                 object.retry_in_ms = refusal.retry_at.map(|at| at.since(now));
                 text = format!(
                     "{name}: {}\n",

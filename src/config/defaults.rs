@@ -10,7 +10,7 @@ pub fn values(plan: &Plan) -> Vec<(&'static str, String)> {
         ("failures", policy.failures.map_or(0, u32::from).to_string()),
         ("window", quoted(policy.window.to_string())),
         ("min-calls", policy.min_calls.to_string()),
-        ("cooldown", quoted(policy.cooldown.to_string())),
+        ("cooldown", quoted(policy.cooldown().to_string())),
         ("backoff", policy.backoff.to_string()),
         ("max-cooldown", quoted(policy.max_cooldown.to_string())),
         ("jitter", quoted(policy.jitter.to_string())),

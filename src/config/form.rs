@@ -26,6 +26,7 @@ fn form(value_name: &str) -> Form {
     let list = |kinds, right| Form { kinds, may_be_list: true, right };
     match value_name {
         "DURATION" => one(&[Text, Whole], "a string (\"10m\", \"1.5s\") or whole seconds (90)"),
+        "COOLDOWN" => one(&[Text, Whole], "a string (\"5m\", \"3runs\", \"1m,1run\") or whole seconds (90)"),
         "MAX" => one(&[Text, Whole, Truth], "true, a string (\"10m\") or whole seconds (90)"),
         "N|DURATION" => one(&[Text, Whole], "a whole number of runs (20) or a string (\"10m\")"),
         "N" | "CODE" => one(&[Whole], "a whole number without quotes (3)"),

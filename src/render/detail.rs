@@ -100,17 +100,16 @@ fn standing(page: &mut Page, shown: &Shown) {
     }
     if let Some(opening) = breaker.phase.opening() {
         page.line("reason", &words::opened_by(&opening.why));
+        page.line("outage", &format!("since {}", ago(opening.outage_since())));
     }
     let next = match forecast::of(snapshot) {
         Forecast::Run => "now".to_owned(),
         Forecast::Passthrough => "now, whatever the phase".to_owned(),
         Forecast::Probe => "now, as a probe".to_owned(),
-        Forecast::Wait(at) => {
-            format!("in {}, at {}", words::wait(at.since(now)), wall_time(&snapshot.clock, at))
+        Forecast::Refused(refusal) => {
+            let at = refusal.retry_at.map(|at| format!(", at {}", wall_time(&snapshot.clock, at)));
+            words::next_try(&snapshot.without_dead_probes(), &refusal, now) + &at.unwrap_or_default()
         }
-        Forecast::Probing => "when the probe has ended".to_owned(),
-        Forecast::Held(Some(at)) => format!("at {}, when the override ends", wall_time(&snapshot.clock, at)),
-        Forecast::Held(None) => "when it is released".to_owned(),
     };
     page.line("next try", &next);
     if let (Some(cooldown), Some(_)) = (breaker.cooldown, breaker.phase.opening()) {
@@ -173,14 +172,30 @@ fn alive(page: &mut Page, shown: &Shown) {
 }
 
 fn totals(page: &mut Page, totals: &Totals) {
-    let Totals { launched, success, failure, ignored, late, refused, timeout, probes, lost, opened } = totals;
+    let Totals {
+        launched,
+        success,
+        failure,
+        ignored,
+        late,
+        refused,
+        timeout,
+        probes,
+        lost,
+        opened,
+        reopened,
+    } = totals;
     page.line(
         "totals",
         &format!("{launched} launched: {success} success, {failure} failure, {ignored} ignored, {late} late"),
     );
     page.line(
         "",
-        &format!("{timeout} timed out; {refused} refused; opened {}", words::format_count(*opened)),
+        &format!(
+            "{timeout} timed out; {refused} refused; opened {}, again after a probe {}",
+            words::format_count(*opened),
+            words::format_count(*reopened)
+        ),
     );
     page.line("", &format!("{probes} probes, {lost} of them lost"));
 }
@@ -196,7 +211,7 @@ pub fn settings(policy: &Policy) -> Vec<Setting> {
         ("slow-after", policy.slow_after.map_or_else(off, |after| after.to_string())),
         ("window", policy.window.to_string()),
         ("min-calls", number(policy.min_calls)),
-        ("cooldown", policy.cooldown.to_string()),
+        ("cooldown", policy.cooldown().to_string()),
         ("backoff", policy.backoff.to_string()),
         ("max-cooldown", policy.max_cooldown.to_string()),
         ("jitter", policy.jitter.to_string()),

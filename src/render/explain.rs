@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::forecast::{self, Forecast};
 use super::{json, wall_time, words};
-use crate::breaker::event::{EventKind, HoldAs, OpenedBy};
+use crate::breaker::event::{EventKind, HoldAs, OpenedBy, RefusedBy};
 use crate::breaker::policy::{Policy, WindowSize};
 use crate::breaker::time::{Millis, Timestamp};
-use crate::breaker::{Breaker, Opening, Phase, PhaseKind};
+use crate::breaker::{Breaker, Opening, Phase, PhaseKind, Refusal};
 use crate::name::Name;
 use crate::store::Snapshot;
 use crate::store::journal::Entry;
@@ -33,9 +33,7 @@ pub fn json(name: &Name, snapshot: &Snapshot, sentences: &[String]) -> String {
     let (decision, retry_at) = match forecast::of(snapshot) {
         Forecast::Run | Forecast::Passthrough => ("run", None),
         Forecast::Probe => ("probe", None),
-        Forecast::Wait(at) => ("refused", Some(at)),
-        Forecast::Held(until) => ("refused", until),
-        Forecast::Probing => ("refused", None),
+        Forecast::Refused(refusal) => ("refused", refusal.retry_at),
     };
     json::document(&Object {
         version: 1,
@@ -77,16 +75,24 @@ impl Teller<'_> {
             Forecast::Run => "a run would be launched now.".to_owned(),
             Forecast::Passthrough => "a run would be launched now, because it is held closed.".to_owned(),
             Forecast::Probe => "a run would be launched now, as a probe.".to_owned(),
-            Forecast::Wait(at) => {
-                format!("a run would be refused now, and for another {}.", words::wait(at.since(self.now)))
+            Forecast::Refused(refusal) => self.refused(&refusal),
+        }
+    }
+
+    fn refused(&self, refusal: &Refusal) -> String {
+        let next = words::next_try(self.breaker, refusal, self.now);
+        match refusal.why {
+            RefusedBy::Open => format!("a run would be refused now; next try {next}."),
+            RefusedBy::Busy => {
+                "a run would be refused now, because as many as may be are running.".to_owned()
             }
-            Forecast::Probing => {
+            RefusedBy::Probing => {
                 let (by, dead) = words::probers(&self.snapshot.without_dead_probes(), &self.snapshot.alive);
                 let by = (!by.is_empty()).then(|| format!("{} is probing", by.join(" and ")));
                 let why: Vec<_> = by.into_iter().chain(dead).collect();
                 format!("a run would be refused now, because {}.", why.join(" and "))
             }
-            Forecast::Held(_) => "a run would be refused now, because it is held open.".to_owned(),
+            RefusedBy::Held => "a run would be refused now, because it is held open.".to_owned(),
         }
     }
 

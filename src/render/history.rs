@@ -39,6 +39,8 @@ struct Object<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_runs: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     hold: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<String>,
@@ -67,6 +69,7 @@ fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
         reason: None,
         count: None,
         retry_at: None,
+        retry_after_runs: None,
         hold: None,
         until: None,
     };
@@ -87,9 +90,14 @@ fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
             object.retry_at = retry_at.map(time);
             object.count = Some(*count);
         }
-        EventKind::Opened { why, retry_at } => {
+        EventKind::Opened { why, retry_at, runs } => {
+            object.retry_after_runs = Some(*runs);
             object.reason = Some(words::opened_by(why));
             object.retry_at = Some(time(*retry_at));
+        }
+        EventKind::Inconclusive { retry_at, runs } => {
+            object.retry_at = Some(time(*retry_at));
+            object.retry_after_runs = Some(*runs);
         }
         EventKind::Tripped { reason, retry_at } => {
             object.reason.clone_from(reason);
@@ -122,6 +130,7 @@ pub fn word(kind: &EventKind) -> &'static str {
         EventKind::Lost { .. } => "lost",
         EventKind::Opened { .. } => "opened",
         EventKind::HalfOpen => "half-open",
+        EventKind::Inconclusive { .. } => "inconclusive",
         EventKind::Closed => "closed",
         EventKind::Reset => "reset",
         EventKind::Tripped { .. } => "tripped",
@@ -143,7 +152,7 @@ pub fn line(clock: &Clock, event: &Event) -> String {
 fn style(kind: &EventKind) -> Style {
     match kind {
         EventKind::Opened { .. } | EventKind::Tripped { .. } => RED.bold(),
-        EventKind::HalfOpen => YELLOW.bold(),
+        EventKind::HalfOpen | EventKind::Inconclusive { .. } => YELLOW.bold(),
         EventKind::Closed | EventKind::Reset => GREEN.bold(),
         EventKind::Held { .. } | EventKind::Released => MAGENTA.bold(),
         EventKind::Refused { .. } => DIM,
@@ -165,8 +174,15 @@ fn told(clock: &Clock, event: &Event) -> String {
         EventKind::Lost { since, pid } => {
             format!("brk {pid}, probing for {}, is gone", words::format_elapsed(now.since(*since)))
         }
-        EventKind::Opened { why, retry_at } => {
-            format!("after {}; next try after {}", words::opened_by(why), words::wait(retry_at.since(now)))
+        EventKind::Opened { why, retry_at, runs } => {
+            format!(
+                "after {}; next try {}",
+                words::opened_by(why),
+                words::both_parts(retry_at.since(now), *runs)
+            )
+        }
+        EventKind::Inconclusive { retry_at, runs } => {
+            format!("nothing was learned; next try {}", words::both_parts(retry_at.since(now), *runs))
         }
         EventKind::Tripped { reason, retry_at } => {
             format!("for {}{}", words::wait(retry_at.since(now)), because(reason))

@@ -6,7 +6,7 @@ use super::{Shown, millis_time, wall_time, words};
 use crate::breaker::event::Hold;
 use crate::breaker::policy::{Policy, WindowSize};
 use crate::breaker::time::{Millis, Timestamp};
-use crate::breaker::{PhaseKind, Totals};
+use crate::breaker::{Phase, PhaseKind, Totals};
 use crate::name::Name;
 use crate::signal;
 use crate::store::{Slot, Snapshot};
@@ -27,6 +27,9 @@ struct Object<'a> {
     reason: Option<String>,
     retry_at: Option<String>,
     retry_in_ms: Option<Millis>,
+    /// How many more runs must be refused before a probe is due.
+    retry_after_runs: Option<u32>,
+    outage_since: Option<String>,
     streak: u32,
     level: u32,
     cooldown_ms: Option<Millis>,
@@ -95,6 +98,7 @@ struct PolicyObject {
     window_ms: Option<Millis>,
     min_calls: u32,
     cooldown_ms: Millis,
+    cooldown_runs: u32,
     backoff: f64,
     max_cooldown_ms: Millis,
     jitter: f64,
@@ -123,9 +127,11 @@ fn object<'a>(shown: &'a Shown, store: &'a str) -> Object<'a> {
     let now = snapshot.now();
     let time = |at: Timestamp| wall_time(clock, at);
     let opening = breaker.phase.opening();
-    let retry_at = match &breaker.phase {
-        crate::breaker::Phase::Open(opening) => Some(opening.retry_at),
-        _ => None,
+    let (retry_at, runs) = match &breaker.phase {
+        Phase::Open(opening) => {
+            (Some(opening.retry_at), Some(opening.runs_left(breaker.totals.refused, now)))
+        }
+        Phase::Closed | Phase::HalfOpen { .. } => (None, None),
     };
     let counts = breaker.counts(now);
     let share = |part: u32| (counts.total > 0).then(|| f64::from(part) / f64::from(counts.total));
@@ -142,6 +148,8 @@ fn object<'a>(shown: &'a Shown, store: &'a str) -> Object<'a> {
         reason: opening.map(|opening| words::opened_by(&opening.why)),
         retry_at: retry_at.map(time),
         retry_in_ms: retry_at.map(|at| at.since(now)),
+        retry_after_runs: runs,
+        outage_since: opening.map(|opening| time(opening.outage_since())),
         streak: breaker.streak,
         level: breaker.level,
         cooldown_ms: breaker.cooldown,
@@ -197,6 +205,7 @@ fn policy(policy: &Policy) -> PolicyObject {
         window_ms,
         min_calls: policy.min_calls.into(),
         cooldown_ms: policy.cooldown,
+        cooldown_runs: policy.cooldown_runs,
         backoff: policy.backoff,
         max_cooldown_ms: policy.max_cooldown,
         jitter: policy.jitter.share(),

@@ -30,6 +30,7 @@ impl Mark {
             EventKind::Refused { .. }
             | EventKind::Opened { .. }
             | EventKind::HalfOpen
+            | EventKind::Inconclusive { .. }
             | EventKind::Closed
             | EventKind::Reset
             | EventKind::Tripped { .. }

@@ -5,10 +5,10 @@ use anstyle::Style;
 use super::forecast::{self, Forecast};
 use super::style::{self, BOLD, Charset, DIM, PLAIN, paint};
 use super::{Shown, strip, words};
-use crate::breaker::event::OpenedBy;
+use crate::breaker::event::{OpenedBy, RefusedBy};
 use crate::breaker::policy::Policy;
 use crate::breaker::time::{Millis, Timestamp};
-use crate::breaker::{Breaker, Phase};
+use crate::breaker::{Breaker, Opening, Phase};
 
 /// How much room there is.
 #[derive(Clone, Copy, Debug)]
@@ -135,6 +135,8 @@ fn row(shown: &Shown) -> Row {
     let breaker = &shown.snapshot.breaker;
     let now = shown.snapshot.now();
     let cell = |text: String, style| Cell { text, style };
+    // People ask since when it has been broken, not when the last probe failed.
+    let since = breaker.phase.opening().map_or(breaker.since, Opening::outage_since);
     let last = breaker.last.as_ref().map_or_else(
         || "never".to_owned(),
         |last| format!("{}, {} ago", words::ending(&last.ending), words::format_age(now.since(last.at))),
@@ -143,7 +145,7 @@ fn row(shown: &Shown) -> Row {
         cells: [
             cell(shown.name.to_string(), PLAIN),
             cell(style::standing(breaker, now).to_owned(), style::standing_style(breaker, now)),
-            cell(words::format_age(now.since(breaker.since)), PLAIN),
+            cell(words::format_age(now.since(since)), PLAIN),
             cell(next_try(shown), PLAIN),
             cell(why(breaker, now), PLAIN),
             cell(last, PLAIN),
@@ -157,12 +159,19 @@ pub fn next_try(shown: &Shown) -> String {
     let now = shown.snapshot.now();
     match forecast::of(&shown.snapshot) {
         Forecast::Run | Forecast::Passthrough | Forecast::Probe => "now".to_owned(),
-        Forecast::Wait(until) | Forecast::Held(Some(until)) => {
-            // Rounded up: who comes back then must not be too early.
-            format!("in {}", words::format_age(Millis(until.since(now).0.saturating_add(999))))
-        }
-        Forecast::Probing => "probing".to_owned(),
-        Forecast::Held(None) => "never".to_owned(),
+        Forecast::Refused(refusal) => match (refusal.why, refusal.retry_at) {
+            (RefusedBy::Open | RefusedBy::Held, Some(at)) => {
+                // Rounded up: a run that comes back then must not be too early.
+                let time = format!("in {}", words::format_age(Millis(at.since(now).0.saturating_add(999))));
+                match (at <= now, refusal.runs) {
+                    (_, 0) => time,
+                    (true, runs) => words::pluralize(runs, "run"),
+                    (false, runs) => format!("{time}, {}", words::pluralize(runs, "run")),
+                }
+            }
+            (RefusedBy::Held, None) => "never".to_owned(),
+            (RefusedBy::Open | RefusedBy::Probing | RefusedBy::Busy, _) => refusal.why.as_str().to_owned(),
+        },
     }
 }
 

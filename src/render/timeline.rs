@@ -3,7 +3,7 @@
 use super::strip::Mark;
 use super::style::{BOLD, Charset, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
 use super::{millis_time, words};
-use crate::breaker::event::EventKind;
+use crate::breaker::event::{EventKind, OpenedBy};
 use crate::breaker::time::Millis;
 use crate::breaker::{Breaker, Phase};
 use crate::store::journal::Entry;
@@ -59,7 +59,9 @@ impl State {
     /// What an event changes the phase to.
     fn after(kind: &EventKind) -> Option<State> {
         match kind {
-            EventKind::Opened { .. } | EventKind::Tripped { .. } => Some(State::Open),
+            EventKind::Opened { .. } | EventKind::Tripped { .. } | EventKind::Inconclusive { .. } => {
+                Some(State::Open)
+            }
             EventKind::HalfOpen => Some(State::HalfOpen),
             EventKind::Closed | EventKind::Reset => Some(State::Closed),
             _ => None,
@@ -70,7 +72,7 @@ impl State {
     fn before(kind: &EventKind) -> State {
         match kind {
             EventKind::HalfOpen => State::Open,
-            EventKind::Closed => State::HalfOpen,
+            EventKind::Closed | EventKind::Inconclusive { .. } => State::HalfOpen,
             _ => State::Closed,
         }
     }
@@ -102,7 +104,7 @@ impl Timeline {
             if at < from {
                 continue;
             }
-            opened += u32::from(matches!(kind, EventKind::Opened { .. } | EventKind::Tripped { .. }));
+            opened += u32::from(is_outage(kind));
             marks.extend(Mark::of(kind).map(|mark| (at, mark)));
             if let EventKind::Refused { count, .. } = kind {
                 refused.push((at, *count));
@@ -142,8 +144,17 @@ impl Timeline {
     }
 }
 
+/// Whether an outage begins: a failed probe only prolongs one.
+fn is_outage(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::Opened { why, .. } => !matches!(why, OpenedBy::Probe { .. }),
+        kind => matches!(kind, EventKind::Tripped { .. }),
+    }
+}
+
 fn why(kind: &EventKind) -> String {
     match kind {
+        EventKind::Inconclusive { .. } => "after an inconclusive probe".to_owned(),
         EventKind::Opened { why, .. } => format!("after {}", words::opened_by(why)),
         EventKind::Tripped { reason: Some(reason), .. } => {
             format!("tripped: {}", words::escape_control(reason))

@@ -46,7 +46,9 @@ pub fn change(from: PhaseKind, breaker: &Breaker, now: Timestamp) -> String {
     let (from, to) = (from.as_str(), breaker.phase.kind().as_str());
     match (breaker.phase.opening(), breaker.phase.retry_at()) {
         (Some(opening), Some(at)) => {
-            format!("{from} -> {to} after {}; next try in {}", opened_by(&opening.why), wait(at.since(now)))
+            let runs = opening.runs_left(breaker.totals.refused, now);
+            let next = both_parts(at.since(now), runs);
+            format!("{from} -> {to} after {}; next try {next}", opened_by(&opening.why))
         }
         _ => format!("{from} -> {to}"),
     }
@@ -98,15 +100,30 @@ pub fn refusal(breaker: &Breaker, alive: &[LiveProbe], refusal: &Refusal, now: T
         }
         RefusedBy::Busy => "busy".to_owned(),
     };
-    let when = match (refusal.why, refusal.retry_at) {
-        (RefusedBy::Open, Some(at)) => format!("next try in {}", wait(at.since(now))),
-        (RefusedBy::Held, Some(at)) => format!("released in {}", wait(at.since(now))),
-        (RefusedBy::Held, None) => "next try after 'brk release'".to_owned(),
-        (RefusedBy::Probing, _) if breaker.probes.is_empty() => "next try now".to_owned(),
-        (RefusedBy::Probing, _) => "next try when the probe has ended".to_owned(),
-        (RefusedBy::Busy | RefusedBy::Open, _) => "next try when a run has ended".to_owned(),
-    };
-    format!("{why}; {when}")
+    format!("{why}; next try {}", next_try(breaker, refusal, now))
+}
+
+/// When to come back, to be read after "next try".
+pub fn next_try(breaker: &Breaker, refusal: &Refusal, now: Timestamp) -> String {
+    match (refusal.why, refusal.retry_at) {
+        (RefusedBy::Open, Some(at)) => both_parts(at.since(now), refusal.runs),
+        (RefusedBy::Held, Some(at)) => format!("in {}, when the hold ends", wait(at.since(now))),
+        (RefusedBy::Held, None) => "after 'brk release'".to_owned(),
+        (RefusedBy::Probing, _) if breaker.probes.is_empty() => "now".to_owned(),
+        (RefusedBy::Probing, _) => "when the probe has ended".to_owned(),
+        (RefusedBy::Busy | RefusedBy::Open, _) => "when a run has ended".to_owned(),
+    }
+}
+
+/// Both parts of a wait: `in 45s and after 1 more run`.
+pub fn both_parts(time: Millis, runs: u32) -> String {
+    let after = || format!("after {}", pluralize(runs, "more run"));
+    match (time, runs) {
+        (Millis::ZERO, 0) => "now".to_owned(),
+        (Millis::ZERO, _) => after(),
+        (time, 0) => format!("in {}", wait(time)),
+        (time, _) => format!("in {} and {}", wait(time), after()),
+    }
 }
 
 /// A wait as people count it: whole seconds, rounded up, and milliseconds only below one.

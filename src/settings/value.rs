@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::ValueEnum;
 
 use crate::breaker::outcome::Spec;
-use crate::breaker::policy::{Rate, WindowSize};
+use crate::breaker::policy::{Cooldown, Rate, WindowSize};
 use crate::breaker::time::Millis;
 use crate::profile::{self, Profile};
 use crate::signal;
@@ -100,6 +100,32 @@ pub fn window(text: &str) -> Result<WindowSize, String> {
     match duration(text) {
         Ok(span) if !span.is_zero() => Ok(WindowSize::Span(span)),
         _ => Err("not a window; write 20 (the last 20 runs) or 10m (the last 10 minutes)".to_owned()),
+    }
+}
+
+/// `5m`, `3runs`, or both: `1m,1run`.
+pub fn cooldown(text: &str) -> Result<Cooldown, String> {
+    let wrong =
+        || "not a cooldown; write a duration (5m), a number of runs (3runs), or both (1m,1run)".to_owned();
+    let runs = |part: &str| {
+        let digits = part.strip_suffix("runs").or_else(|| part.strip_suffix("run"))?.trim_end();
+        Some(count(digits).ok()?).filter(|&runs| runs > 0)
+    };
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    match parts.as_slice() {
+        [one] => match runs(one) {
+            Some(runs) => Ok(Cooldown { time: Millis::ZERO, runs }),
+            None => duration(one).map(Cooldown::from).map_err(|_| wrong()),
+        },
+        [one, other] => {
+            let (time, runs) = match (runs(one), runs(other)) {
+                (None, Some(runs)) => (duration(one), runs),
+                (Some(runs), None) => (duration(other), runs),
+                (None, None) | (Some(_), Some(_)) => return Err(wrong()),
+            };
+            Ok(Cooldown { time: time.map_err(|_| wrong())?, runs })
+        }
+        _ => Err(wrong()),
     }
 }
 
@@ -272,6 +298,36 @@ mod tests {
         for text in ["50", "1.1", "-0.5", "-5%", "nan", "inf", "NaN%", "", "%", "101%", "1e-1", "0,5"] {
             let error = rate(text).expect_err(text);
             assert!(error.contains("50% or 0.5"), "{error}");
+        }
+    }
+
+    #[test]
+    fn cooldowns() {
+        for (text, time, runs) in [
+            ("5m", 300_000, 0),
+            ("0", 0, 0),
+            ("1run", 0, 1),
+            ("3runs", 0, 3),
+            ("1m,1run", 60_000, 1),
+            ("2 runs, 1.5s", 1_500, 2),
+        ] {
+            assert_eq!(cooldown(text), Ok(Cooldown { time: Millis(time), runs }), "{text}");
+        }
+        for text in [
+            "",
+            ",",
+            "1m,",
+            ",1run",
+            "0runs",
+            "run",
+            "-1run",
+            "1run,1run",
+            "1m,1m",
+            "1m,1run,1run",
+            "1.5runs",
+        ] {
+            let error = cooldown(text).expect_err(text);
+            assert!(error.contains("1m,1run"), "{text}: {error}");
         }
     }
 

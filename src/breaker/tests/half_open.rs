@@ -85,15 +85,52 @@ fn rates_and_streaks_have_no_say() {
 }
 
 #[test]
-fn an_ignored_probe_decides_nothing() {
+fn an_interrupted_probe_decides_nothing() {
     check(
         &policy(|_| {}),
         &[
-            ("t @100 i ? i s", "o100 h0/0 h0/0 h0/0 c0"),
-            ("t @100 +a +b a:i +c", "o100 probe-0 no h0/0 probe-0"),
-            ("t @100 i f", "o100 h0/0 o300"),
+            ("t @100 n ? n s", "o100 h0/0 h0/0 h0/0 c0"),
+            ("t @100 +a +b a:n +c", "o100 probe-0 no h0/0 probe-0"),
+            ("t @100 n f", "o100 h0/0 o300"),
         ],
     );
+}
+
+#[test]
+fn an_inconclusive_probe_makes_the_breaker_wait_again() {
+    check(
+        &policy(|_| {}),
+        &[
+            // For the wait of level 0, and for one refused run at least.
+            ("t @100 i s @200 s", "o100 o200 no c0"),
+            ("t @100 i @200 s s", "o100 o200 no c0"),
+            // At the level that it had: the next failure takes the one above.
+            ("t @100 f @300 i @400 s f", "o100 o300 o400 no o800"),
+            // What probes beside it say is late, and their places are taken until they end.
+            ("t @100 +a i", "o100 probe-0 no"),
+        ],
+    );
+    let two = policy(|draft| {
+        draft.probes = number(2);
+        draft.probe_successes = number(2);
+    });
+    check(&two, &[("t @100 +a +b a:i b:s @200 s s", "o100 probe-0 probe-1 o200 late no h1/0")]);
+    let runs = policy(|draft| draft.cooldown = Some(Cooldown { time: Millis(0), runs: 3 }));
+    check(&runs, &[("t s s s i s s s s", "o0 no no no o0 no no no c0")]);
+}
+
+#[test]
+fn probes_that_learn_nothing_launch_once_a_cooldown() {
+    let daily = policy(|draft| draft.cooldown = Some(Cooldown { time: Millis(100), runs: 1 }));
+    let mut bench = Bench::after(&daily, "t");
+    let mut launched = 0;
+    for now in (0..10_000).step_by(10) {
+        bench.now = now;
+        launched += u32::from(bench.step("i").as_deref() != Some("no"));
+    }
+    assert_eq!(launched, 99, "one in each wait of 100");
+    assert_eq!((bench.breaker.totals.opened, bench.breaker.level), (1, 0), "one outage, one level");
+    assert_eq!(bench.breaker.phase.opening().map(Opening::outage_since), Some(Timestamp(0)));
 }
 
 #[test]
@@ -181,7 +218,7 @@ fn a_probe_carries_its_deadline() {
 #[test]
 fn transitions() {
     let three = policy(|draft| {
-        draft.cooldown = Some(Millis(30));
+        draft.cooldown = Some(Millis(30).into());
         draft.max_cooldown = Some(Millis(120));
         draft.failures = Some(1);
         draft.probes = number(3);

@@ -18,6 +18,8 @@ const EARLY: &str = "no launch before its time";
 const LATE: &str = "a late result changes nothing";
 const GENERATION: &str = "the generation grows with every change and never falls";
 const LEVEL: &str = "one outage, one level";
+const INCONCLUSIVE: &str = "a probe that learned nothing makes the breaker wait again";
+const OUTAGE: &str = "one outage is one opening";
 const HEALTHY: &str = "a healthy dependency leads to closed";
 
 impl Model for Machine {
@@ -58,10 +60,12 @@ impl Model for Machine {
         acts.extend([Act::Tick, Act::Leap, Act::Reset, Act::Trip, Act::Release]);
         // A clock that was set back makes every wait longer; there is a limit to it, or there is no end.
         let breaker = &world.breaker;
-        let waits = breaker.phase.opening().map(|opening| opening.retry_at);
+        let opening = breaker.phase.opening();
+        let waits = opening.map(|opening| opening.retry_at);
+        let bound = opening.and_then(|opening| opening.runs.as_ref()).map(|part| part.until);
         let ends = breaker.hold.as_ref().and_then(|hold| hold.until);
         let closed_at = breaker.closed_at.filter(|_| breaker.phase == Phase::Closed);
-        if waits.into_iter().chain(ends).chain(closed_at).all(|at| at.0 <= world.now + CAP) {
+        if waits.into_iter().chain(bound).chain(ends).chain(closed_at).all(|at| at.0 <= world.now + CAP) {
             acts.push(Act::StepBack);
         }
         acts.extend(
@@ -80,7 +84,14 @@ impl Model for Machine {
                     world.breaker.take_events();
                     return Some(world);
                 };
-                let is_early = before.breaker.phase.opening().is_some_and(|opening| now < opening.retry_at);
+                let is_early = match &before.breaker.phase {
+                    Phase::Closed => false,
+                    Phase::Open(opening) => {
+                        let left = opening.runs_left(before.breaker.totals.refused, now);
+                        now < opening.retry_at || left > 0
+                    }
+                    Phase::HalfOpen { opening, .. } => now < opening.retry_at,
+                };
                 let held = world.breaker.active_hold(now).map(|hold| hold.hold);
                 if is_early && held != Some(HoldAs::Closed) || held == Some(HoldAs::Open) {
                     broken = Some(EARLY);
@@ -97,6 +108,14 @@ impl Model for Machine {
                 let is_late = permit.generation != before.breaker.generation;
                 if is_late && machine(&buried.breaker, Some(&permit)) != machine(&world.breaker, None) {
                     broken = Some(LATE);
+                }
+                let was_probe = matches!(permit.kind, PermitKind::Probe(_));
+                if was_probe
+                    && !is_late
+                    && verdict == Verdict::Ignored
+                    && matches!(world.breaker.phase, Phase::HalfOpen { .. })
+                {
+                    broken = Some(INCONCLUSIVE);
                 }
             }
             Act::Die(index) => world.processes[index] = Process::Idle,
@@ -144,6 +163,9 @@ impl Model for Machine {
         if new.level != old.level && !opened || new.level > old.level + 1 {
             broken = broken.or(Some(LEVEL));
         }
+        if new.totals.opened > old.totals.opened + u64::from(old.phase == Phase::Closed) {
+            broken = broken.or(Some(OUTAGE));
+        }
         world.broken = broken;
         Some(world)
     }
@@ -161,6 +183,8 @@ impl Model for Machine {
             Property::always(LATE, |_, world: &World| world.broken != Some(LATE)),
             Property::always(GENERATION, |_, world: &World| world.broken != Some(GENERATION)),
             Property::always(LEVEL, |_, world: &World| world.broken != Some(LEVEL)),
+            Property::always(INCONCLUSIVE, |_, world: &World| world.broken != Some(INCONCLUSIVE)),
+            Property::always(OUTAGE, |_, world: &World| world.broken != Some(OUTAGE)),
             Property::always(HEALTHY, |machine: &Machine, world: &World| {
                 // What is in flight succeeds, or everything dies.
                 world.heals(machine, |process| match process {
@@ -186,7 +210,7 @@ fn is_probing(old: &Breaker, new: &Breaker) -> bool {
 
 fn small(change: impl FnOnce(&mut Draft)) -> Policy {
     policy(|draft| {
-        draft.cooldown = Some(Millis(COOLDOWN));
+        draft.cooldown = Some(Millis(COOLDOWN).into());
         draft.max_cooldown = Some(Millis(CAP));
         draft.failures = Some(2);
         draft.window = last(1);
@@ -211,6 +235,16 @@ fn nothing_bad_can_be_reached() {
     let two = |draft: &mut Draft| draft.probes = number(2);
     let policies = [
         ("one probe", small(|_| {}), None),
+        (
+            "a cooldown of a time and a run",
+            small(|draft| draft.cooldown = Some(Cooldown { time: Millis(COOLDOWN), runs: 1 })),
+            scale(Some(12), None),
+        ),
+        (
+            "a cooldown of two runs",
+            small(|draft| draft.cooldown = Some(Cooldown { time: Millis(0), runs: 2 })),
+            scale(Some(12), None),
+        ),
         (
             "two probes, both must succeed",
             small(|draft| {
@@ -260,9 +294,14 @@ fn the_model_notices_a_break() {
         (Flaw::NeverBuries, HEALTHY),
         (Flaw::DeepensOnLateFailures, LATE),
         (Flaw::OpensTwice, LEVEL),
+        (Flaw::CountsNoRefusals, HEALTHY),
+        (Flaw::DropsTheRunPart, EARLY),
+        (Flaw::StaysHalfOpen, INCONCLUSIVE),
+        (Flaw::CountsReopeningsAsOutages, OUTAGE),
     ];
     for (flaw, rule) in breaks {
-        let machine = Machine { policy: small(|_| {}), processes: 2, flaw };
+        let cooldown = Some(Cooldown { time: Millis(COOLDOWN), runs: 1 });
+        let machine = Machine { policy: small(|draft| draft.cooldown = cooldown), processes: 2, flaw };
         let checker = machine.checker().threads(2).spawn_bfs().join();
         assert!(
             checker.discovery(rule).is_some(),

@@ -28,32 +28,44 @@ fn reference(runs: &[Call], size: WindowSize, now: u64) -> Counts {
 }
 
 fn words() -> impl Strategy<Value = String> {
-    let letters = "[sfitSFI]|c[sf]|o[sfi]|\\+[abc]|trip|trip=[0-9]{1,3}|reset|release|hold=(open|closed)(/[0-9]{1,2})?|@[0-9]{1,4}|random=0\\.[0-9]";
+    let letters = "[sfintSFI]|c[sf]|o[sfi]|\\+[abc]|trip|trip=[0-9]{1,3}|reset|release|hold=(open|closed)(/[0-9]{1,2})?|@[0-9]{1,4}|random=0\\.[0-9]";
     proptest::collection::vec(proptest::string::string_regex(letters).expect("a pattern"), 0..40)
         .prop_map(|words| words.join(" "))
 }
 
 fn policies() -> impl Strategy<Value = Policy> {
     let rates = (proptest::option::of(0.0..=1.0), proptest::option::of(0.0..=1.0), 1_u32..5);
-    (0_u32..4, rates, size(), 1_u32..4, 1_u32..4, 1_u32..4, proptest::option::of(0_u64..50), 0.0..=1.0)
-        .prop_map(|(failures, (failed, slow, min_calls), window, probes, successes, bad, every, jitter)| {
-            policy(|draft| {
-                draft.failures = Some(failures);
-                draft.failure_rate = failed.and_then(rate);
-                draft.slow_rate = slow.and_then(rate);
-                draft.slow_after = Some(Millis(5));
-                draft.window = Some(window);
-                draft.min_calls = match window {
-                    WindowSize::Count(count) => number(min_calls.min(count.get())),
-                    WindowSize::Span(_) => number(min_calls),
-                };
-                draft.probes = number(probes);
-                draft.probe_successes = number(successes);
-                draft.probe_failures = number(bad);
-                draft.run_at_least_every = every.map(Millis);
-                draft.jitter = rate(jitter);
-            })
-        })
+    (
+        (0_u32..4, 0_u32..3),
+        rates,
+        size(),
+        1_u32..4,
+        1_u32..4,
+        1_u32..4,
+        proptest::option::of(0_u64..50),
+        0.0..=1.0,
+    )
+        .prop_map(
+            |((failures, runs), (failed, slow, min_calls), window, probes, successes, bad, every, jitter)| {
+                policy(|draft| {
+                    draft.failures = Some(failures);
+                    draft.cooldown = Some(Cooldown { time: Millis(100), runs });
+                    draft.failure_rate = failed.and_then(rate);
+                    draft.slow_rate = slow.and_then(rate);
+                    draft.slow_after = Some(Millis(5));
+                    draft.window = Some(window);
+                    draft.min_calls = match window {
+                        WindowSize::Count(count) => number(min_calls.min(count.get())),
+                        WindowSize::Span(_) => number(min_calls),
+                    };
+                    draft.probes = number(probes);
+                    draft.probe_successes = number(successes);
+                    draft.probe_failures = number(bad);
+                    draft.run_at_least_every = every.map(Millis);
+                    draft.jitter = rate(jitter);
+                })
+            },
+        )
 }
 
 /// Everything that a window is asked in one case: its size, the runs, and how long after the last it is looked at.
@@ -98,7 +110,7 @@ fn is_bounded(
 fn waits() -> impl Strategy<Value = Policy> {
     (any::<u64>(), any::<u64>(), 1.0_f64..1e300, 0.0_f64..=1.0).prop_map(|(cooldown, more, factor, share)| {
         policy(|draft| {
-            draft.cooldown = Some(Millis(cooldown));
+            draft.cooldown = Some(Millis(cooldown).into());
             draft.max_cooldown = Some(Millis(cooldown.saturating_add(more)));
             draft.backoff = Some(factor);
             draft.jitter = rate(share);
@@ -178,7 +190,8 @@ proptest! {
         // Whatever has happened, it is open only until a known time, and nobody but an operator holds it.
         bench.step("release");
         if let Some(opening) = bench.breaker.phase.opening() {
-            bench.now = bench.now.max(opening.retry_at.0);
+            let until = opening.runs.as_ref().map_or(0, |part| part.until.0);
+            bench.now = bench.now.max(opening.retry_at.0).max(until);
         }
         bench.breaker.probes.clear();
         prop_assert!(matches!(bench.admit(Mode::Enforce, Task::Command), Admission::Granted(_)));

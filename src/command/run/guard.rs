@@ -97,16 +97,19 @@ impl<'a> Guard<'a> {
     /// Asks to run.
     pub fn admit(&self, mode: Mode) -> Result<Entry, Error> {
         let task = if self.plan.check.is_some() { Task::Check } else { Task::Command };
-        let request =
-            AdmissionRequest { mode, pid: std::process::id(), lifetime: self.plan.lifetime(), task };
+        let request = AdmissionRequest {
+            mode,
+            pid: std::process::id(),
+            lifetime: self.plan.lifetime(),
+            task,
+            cooldown: self.plan.cooldown_parts(),
+        };
         self.ask(mode, &mut |breaker, now| breaker.admit(&self.plan.policy, &request, now))
     }
 
     /// Is refused because as many runs as may be are alive.
     pub fn busy(&self, mode: Mode) -> Result<Entry, Error> {
-        self.ask(mode, &mut |breaker, _| {
-            breaker.refuse(Refusal { why: RefusedBy::Busy, retry_at: None }, mode)
-        })
+        self.ask(mode, &mut |breaker, _| breaker.refuse(Refusal::new(RefusedBy::Busy, None), mode))
     }
 
     /// Takes a place among the runs of this name, if their number is bounded.
@@ -162,7 +165,7 @@ impl<'a> Guard<'a> {
         self.ask(mode, &mut |breaker, _| {
             let retry_at = breaker.phase.retry_at();
             let why = if retry_at.is_some() { RefusedBy::Open } else { RefusedBy::Probing };
-            breaker.refuse(Refusal { why, retry_at }, mode)
+            breaker.refuse(Refusal::new(why, retry_at), mode)
         })
     }
 

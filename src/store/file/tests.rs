@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::breaker::policy::Policy;
 use crate::breaker::time::{Millis, Reading};
-use crate::breaker::{Admission, AdmissionRequest, Mode, Task, TripFor};
+use crate::breaker::{Admission, AdmissionRequest, CooldownParts, Mode, Task, TripFor};
 
 const HOUR: u64 = 3_600_000;
 
@@ -93,7 +93,13 @@ fn rest(store: &FileStore) -> u64 {
 fn is_admitted(store: &FileStore) -> bool {
     let mut admitted = false;
     update(store, |breaker, now| {
-        let request = AdmissionRequest { mode: Mode::Enforce, pid: 1, lifetime: None, task: Task::Command };
+        let request = AdmissionRequest {
+            mode: Mode::Enforce,
+            pid: 1,
+            lifetime: None,
+            task: Task::Command,
+            cooldown: CooldownParts::Both,
+        };
         let before = breaker.clone();
         admitted = matches!(breaker.admit(&Policy::default(), &request, now), Admission::Granted(_));
         if admitted {

@@ -10,7 +10,7 @@ use crate::breaker::event::RefusedBy;
 use crate::breaker::outcome::{Ending, Verdict};
 use crate::breaker::policy::Policy;
 use crate::breaker::time::{Millis, Reading, Timestamp};
-use crate::breaker::{Admission, AdmissionRequest, Mode, Refusal, Report, Task};
+use crate::breaker::{Admission, AdmissionRequest, CooldownParts, Mode, Refusal, Report, Task};
 
 /// A few records, as a store would write them.
 fn lived() -> Vec<Record> {
@@ -21,7 +21,13 @@ fn lived() -> Vec<Record> {
     let mut records = Vec::new();
     for step in 0..8_u64 {
         let now = now.saturating_add(Millis(step));
-        let request = AdmissionRequest { mode: Mode::Enforce, pid: 1, lifetime: None, task: Task::Command };
+        let request = AdmissionRequest {
+            mode: Mode::Enforce,
+            pid: 1,
+            lifetime: None,
+            task: Task::Command,
+            cooldown: CooldownParts::Both,
+        };
         if let Admission::Granted(permit) = breaker.admit(&policy, &request, now) {
             let (ending, verdict) = if step == 1 {
                 (Ending::Exited(0), Verdict::Success)
@@ -166,7 +172,7 @@ fn refusals_of_one_kind_are_one_line() {
     let clock = records[0].clock;
     let mut breaker = records.pop().expect("a record").state;
     let mut refuse = |why, retry_at| {
-        breaker.refuse(Refusal { why, retry_at }, Mode::Enforce);
+        breaker.refuse(Refusal { why, retry_at, runs: 0 }, Mode::Enforce);
         Record { v: VERSION, clock, events: breaker.take_events(), state: breaker.clone() }
     };
     let first: Vec<_> = (0..30).map(|_| refuse(RefusedBy::Open, Some(Timestamp(9)))).collect();

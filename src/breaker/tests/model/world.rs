@@ -8,6 +8,8 @@ pub const COOLDOWN: u64 = 1;
 pub const CAP: u64 = 2;
 /// The first level whose wait is the cap.
 pub const CAP_LEVEL: u32 = 1;
+/// More than the refusals that the waits of a healing take together.
+const MAX_RUNS: u32 = 8;
 
 /// What a process is doing.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +50,10 @@ pub enum Flaw {
     NeverBuries,
     DeepensOnLateFailures,
     OpensTwice,
+    CountsNoRefusals,
+    DropsTheRunPart,
+    StaysHalfOpen,
+    CountsReopeningsAsOutages,
 }
 
 pub struct Machine {
@@ -100,10 +106,11 @@ impl World {
         generations.dedup();
         let rank = |generation: u64| generations.binary_search(&generation).unwrap_or(usize::MAX);
         let phase = match &breaker.phase {
-            Phase::Closed => (0, 0, 0, 0),
-            Phase::Open(opening) => (1, opening.retry_at.0.saturating_sub(self.now), 0, 0),
+            Phase::Closed => (0, 0, (0, 0), 0, 0),
+            Phase::Open(opening) => (1, self.left(opening.retry_at), self.runs_left(opening), 0, 0),
+            // The run part was met, and is made anew by the next opening.
             Phase::HalfOpen { opening, successes, failures } => {
-                (2, opening.retry_at.0.saturating_sub(self.now), *successes, *failures)
+                (2, self.left(opening.retry_at), (0, 0), *successes, *failures)
             }
         };
         // What is remembered for flapping matters while closed, and is made anew by every closing.
@@ -140,6 +147,17 @@ impl World {
         ((phase, breaker.streak, level, flapping, hold, probes), (window, processes, current, self.broken))
     }
 
+    fn left(&self, at: Timestamp) -> u64 {
+        at.0.saturating_sub(self.now)
+    }
+
+    /// The refusals still needed, and for how long they matter.
+    fn runs_left(&self, opening: &Opening) -> (u32, u64) {
+        let left = opening.runs_left(self.breaker.totals.refused, Timestamp(self.now));
+        let until = opening.runs.as_ref().filter(|_| left > 0).map_or(0, |part| self.left(part.until));
+        (left, until)
+    }
+
     /// What the store does before every step: places whose holders are gone are given up.
     pub fn bury(&mut self, flaw: Flaw) {
         if flaw == Flaw::NeverBuries {
@@ -157,8 +175,24 @@ impl World {
         if machine.flaw == Flaw::ForgetsProbes {
             self.breaker.probes.clear();
         }
+        if let Phase::Open(Opening { runs: Some(part), .. }) = &mut self.breaker.phase {
+            match machine.flaw {
+                Flaw::CountsNoRefusals => {
+                    part.base = self.breaker.totals.refused;
+                    part.until = Timestamp(self.now + CAP);
+                }
+                Flaw::DropsTheRunPart => part.until = Timestamp(self.now),
+                _ => {}
+            }
+        }
         let now = self.now + u64::from(machine.flaw == Flaw::IsImpatient);
-        let request = AdmissionRequest { mode: Mode::Enforce, pid: 1, lifetime: None, task: Task::Command };
+        let request = AdmissionRequest {
+            mode: Mode::Enforce,
+            pid: 1,
+            lifetime: None,
+            task: Task::Command,
+            cooldown: CooldownParts::Both,
+        };
         self.breaker.admit(&machine.policy, &request, Timestamp(now))
     }
 
@@ -179,7 +213,14 @@ impl World {
             program: String::new(),
             task: Task::Command,
         };
+        let phase = self.breaker.phase.clone();
         self.breaker.complete(&permit, report, &machine.policy, Timestamp(self.now), 0.0);
+        if machine.flaw == Flaw::StaysHalfOpen && verdict == Verdict::Ignored {
+            self.breaker.phase = phase;
+        }
+        if machine.flaw == Flaw::CountsReopeningsAsOutages {
+            self.breaker.totals.opened += std::mem::take(&mut self.breaker.totals.reopened);
+        }
         if machine.flaw == Flaw::OpensTwice && verdict == Verdict::Failure && !is_late {
             self.breaker.level += 1;
         }
@@ -199,7 +240,7 @@ impl World {
             world.breaker.release(Timestamp(world.now));
         }
         // A probe for each success that it takes, and one for each failure that was in flight.
-        for _ in 0..machine.policy.probe_successes.get() + 2 {
+        for _ in 0..machine.policy.probe_successes.get() + 2 + MAX_RUNS {
             if world.breaker.phase == Phase::Closed {
                 return true;
             }
@@ -211,6 +252,8 @@ impl World {
                     world.record(&permit, Verdict::Success, machine);
                     world.processes[0] = Process::Idle;
                 }
+                // It is one of the refusals that the cooldown waits for.
+                Admission::Refused(Refusal { why: RefusedBy::Open, .. }) => {}
                 Admission::Refused(_) => return false,
             }
         }
