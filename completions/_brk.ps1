@@ -57,7 +57,7 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('--window', '--window', [CompletionResultType]::ParameterName, 'What the rates look at: the last N runs (20) or the runs of the last DURATION (10m) [default: 20]')
             [CompletionResult]::new('--min-calls', '--min-calls', [CompletionResultType]::ParameterName, 'The rates say nothing over fewer runs than this [default: 10, or the window where that is smaller]')
             [CompletionResult]::new('--trip-on', '--trip-on', [CompletionResultType]::ParameterName, 'Endings that are failures and open at once')
-            [CompletionResult]::new('--cooldown', '--cooldown', [CompletionResultType]::ParameterName, 'How long it stays open at first [default: 1m]')
+            [CompletionResult]::new('--cooldown', '--cooldown', [CompletionResultType]::ParameterName, 'How long it stays open at first: a duration, a number of refused runs (3runs), or both [default: 1m,1run]')
             [CompletionResult]::new('--backoff', '--backoff', [CompletionResultType]::ParameterName, 'By what the cooldown grows each time a probe fails [default: 2]')
             [CompletionResult]::new('--max-cooldown', '--max-cooldown', [CompletionResultType]::ParameterName, 'The longest cooldown [default: 1h]')
             [CompletionResult]::new('--jitter', '--jitter', [CompletionResultType]::ParameterName, 'Lengthen each cooldown by up to this share, so that many do not come back at once [default: 10%]')

@@ -53,7 +53,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --window 'What the rates look at: the last N runs (20) or the runs of the last DURATION (10m) [default: 20]'
             cand --min-calls 'The rates say nothing over fewer runs than this [default: 10, or the window where that is smaller]'
             cand --trip-on 'Endings that are failures and open at once'
-            cand --cooldown 'How long it stays open at first [default: 1m]'
+            cand --cooldown 'How long it stays open at first: a duration, a number of refused runs (3runs), or both [default: 1m,1run]'
             cand --backoff 'By what the cooldown grows each time a probe fails [default: 2]'
             cand --max-cooldown 'The longest cooldown [default: 1h]'
             cand --jitter 'Lengthen each cooldown by up to this share, so that many do not come back at once [default: 10%]'

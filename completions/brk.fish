@@ -57,7 +57,7 @@ complete -c brk -n "__fish_brk_using_subcommand run" -l slow-after -d 'A run tha
 complete -c brk -n "__fish_brk_using_subcommand run" -l window -d 'What the rates look at: the last N runs (20) or the runs of the last DURATION (10m) [default: 20]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l min-calls -d 'The rates say nothing over fewer runs than this [default: 10, or the window where that is smaller]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l trip-on -d 'Endings that are failures and open at once' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l cooldown -d 'How long it stays open at first [default: 1m]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l cooldown -d 'How long it stays open at first: a duration, a number of refused runs (3runs), or both [default: 1m,1run]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l backoff -d 'By what the cooldown grows each time a probe fails [default: 2]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l max-cooldown -d 'The longest cooldown [default: 1h]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l jitter -d 'Lengthen each cooldown by up to this share, so that many do not come back at once [default: 10%]' -r

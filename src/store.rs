@@ -138,6 +138,10 @@ pub enum StoreError {
         path: PathBuf,
         version: u32,
     },
+    /// A whole record that this program does not understand.
+    NotUnderstood {
+        path: PathBuf,
+    },
     /// Something else stands where a file of ours should be.
     NotAFile {
         path: PathBuf,
@@ -258,6 +262,13 @@ impl fmt::Display for StoreError {
                     "{} has format version {version}, and this brk reads version {}; install a newer brk",
                     path.display(),
                     journal::VERSION
+                )
+            }
+            StoreError::NotUnderstood { path } => {
+                write!(
+                    f,
+                    "the newest record of {} was written by a newer brk, and this one does not understand it; install a newer brk",
+                    path.display()
                 )
             }
             StoreError::NotAFile { path } => {

@@ -30,9 +30,15 @@ const TABLE: &[(&str, &str, &str)] = &[
         "fail level=0 due fail open level=1 due fail level=2",
     ),
     (
-        "an ignored probe decides nothing",
+        "an ignored probe learns nothing, and the breaker waits again",
         "--failures 1 --cooldown 50ms --jitter 0",
-        "fail due skip half-open ok closed",
+        "fail due skip open level=0 refused due ok closed",
+    ),
+    ("a cooldown of runs", "--failures 1 --cooldown 2runs", "fail refused refused ok closed"),
+    (
+        "a cooldown of both, and its back-off",
+        "--failures 1 --cooldown 50ms,1run --jitter 0",
+        "fail due refused fail level=1 due refused refused ok closed",
     ),
     (
         "as many successes as it takes",

@@ -201,7 +201,7 @@ fn sentences_say_what_would_happen_and_why() {
     let broken = sandbox.run(&["explain", "broken"]);
     broken.code(0);
     for text in [
-        "broken: a run would be refused now, and for another",
+        "broken: a run would be refused now; next try in",
         "after 1 of 1 failures in a row, the last exit 7",
         "at most 1 probe at once; its success closes the breaker, a failure opens it again for 2m",
         "2 refusals since then do not matter.",

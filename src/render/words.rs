@@ -100,7 +100,10 @@ pub fn refusal(breaker: &Breaker, alive: &[LiveProbe], refusal: &Refusal, now: T
         }
         RefusedBy::Busy => "busy".to_owned(),
     };
-    format!("{why}; next try {}", next_try(breaker, refusal, now))
+    match (refusal.why, refusal.retry_at) {
+        (RefusedBy::Held, Some(at)) => format!("{why}; released in {}", wait(at.since(now))),
+        _ => format!("{why}; next try {}", next_try(breaker, refusal, now)),
+    }
 }
 
 /// When to come back, to be read after "next try".

@@ -130,6 +130,7 @@ impl FileStore {
             Tail::Empty => Ok(Some(Journal { file, newest: None })),
             Tail::Found(newest) => Ok(Some(Journal { file, newest: Some(newest) })),
             Tail::Newer(version) => Err(StoreError::Newer { path, version }),
+            Tail::Unknown => Err(StoreError::NotUnderstood { path }),
             Tail::Damaged if matches!(unknown, Unknown::Leave) => Err(StoreError::Damaged { path }),
             Tail::Damaged => {
                 let aside = files.path(&format!(".corrupt-{}", (self.machine.clocks)().wall));
@@ -201,8 +202,12 @@ impl Store for FileStore {
         let place = files.claim(&before.probes, &breaker)?;
         // A probe beside another, or after one that was ignored, is no event and yet must be known to the next run.
         if !events.is_empty() || breaker != before || journal.newest.is_none() {
-            let record =
-                Record { v: journal::VERSION, clock, events: events.clone(), state: breaker.clone() };
+            let record = Record {
+                v: journal::lowest_version(&events),
+                clock,
+                events: events.clone(),
+                state: breaker.clone(),
+            };
             self.write(&files, &journal, &record)
                 .map_err(|source| StoreError::io("write to", &path, source))?;
         }
@@ -229,6 +234,7 @@ impl Store for FileStore {
             Tail::Empty => return Ok(None),
             Tail::Found(newest) => newest.record,
             Tail::Newer(version) => return Err(StoreError::Newer { path, version }),
+            Tail::Unknown => return Err(StoreError::NotUnderstood { path }),
             Tail::Damaged => return Err(StoreError::Damaged { path }),
         };
         let alive = files.alive(&record.state);
@@ -247,6 +253,7 @@ impl Store for FileStore {
             // Is nothing there, or nothing that can be read?
             match journal::tail(&file).map_err(failed)? {
                 Tail::Newer(version) => return Err(StoreError::Newer { path, version }),
+                Tail::Unknown => return Err(StoreError::NotUnderstood { path }),
                 Tail::Damaged => return Err(StoreError::Damaged { path }),
                 Tail::Empty | Tail::Found(_) => {}
             }
@@ -284,8 +291,10 @@ impl Store for FileStore {
         let Some(file) = existing(open(&path, OFlags::RDONLY))? else {
             return Ok(false);
         };
-        if let Ok(Tail::Newer(version)) = journal::tail(&file) {
-            return Err(StoreError::Newer { path, version });
+        match journal::tail(&file) {
+            Ok(Tail::Newer(version)) => return Err(StoreError::Newer { path, version }),
+            Ok(Tail::Unknown) => return Err(StoreError::NotUnderstood { path }),
+            _ => {}
         }
         let Some(_locked) = self.lock(&files, Unknown::Leave)? else {
             return Ok(false);

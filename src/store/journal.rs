@@ -22,11 +22,26 @@ use crate::breaker::Breaker;
 use crate::breaker::event::{Event, EventKind};
 use crate::breaker::time::Clock;
 
-/// The format that this program writes.
-pub const VERSION: u32 = 1;
+/// The newest format that this program reads and writes.
+///
+/// - 1: version 0.1.0. Since then fields with a default were added to the state: `Opening::outage` and `runs`,
+///   `Totals::reopened`, `Policy::cooldown_runs`. A 0.1.0 `brk` drops them, and goes by the time part of a cooldown alone.
+/// - 2: the event `inconclusive`.
+///
+/// A record bears the lowest version that has all it says, so that an older `brk` on the same files, or on the same shared
+/// store, goes on as long as it can. Without a new version may be added: a field that has a serde default, that is left
+/// out when it has that value, and that a `brk` without it may drop without becoming wrong. A new event, or a new variant of
+/// any kind, takes a new version here and a line in `lowest_version`: an older `brk` then refuses the record and leaves it alone.
+pub const VERSION: u32 = 2;
 
-/// How every record of that format starts.
-const THIS_VERSION: &[u8] = b"{\"v\":1,";
+/// How every record of any format starts.
+const START: &[u8] = b"{\"v\":";
+
+/// The lowest format that has these events.
+pub fn lowest_version(events: &[Event]) -> u32 {
+    let needs_2 = |event: &Event| matches!(event.kind, EventKind::Inconclusive { .. });
+    if events.iter().any(needs_2) { 2 } else { 1 }
+}
 
 /// A journal that would grow beyond this is compacted first, in bytes. It holds to the byte unless a single record is
 /// longer than what `KEEP` leaves of it.
@@ -69,6 +84,8 @@ pub enum Tail {
     Damaged,
     /// Written by a newer program.
     Newer(u32),
+    /// The newest record is whole, and this program does not understand it.
+    Unknown,
 }
 
 /// The newest whole record, and where it stands.
@@ -84,6 +101,8 @@ pub struct Newest {
 enum Line {
     Whole(Box<Record>),
     Newer(u32),
+    /// The checksum is right, and the content is not understood.
+    Unknown,
     Broken,
 }
 
@@ -130,7 +149,8 @@ pub fn tail(file: &File) -> io::Result<Tail> {
 /// The newest whole record in the bytes of a journal from `start` to its end.
 fn newest(bytes: &[u8], start: u64) -> Tail {
     let Some(last_newline) = bytes.iter().rposition(|&byte| byte == b'\n') else {
-        let torn = bytes.iter().zip(THIS_VERSION).all(|(found, expected)| found == expected);
+        let torn = bytes.iter().zip(START).all(|(found, expected)| found == expected)
+            && bytes.get(START.len()).is_none_or(u8::is_ascii_digit);
         return if start == 0 && torn { Tail::Empty } else { Tail::Damaged };
     };
     let end = last_newline + 1;
@@ -144,6 +164,7 @@ fn newest(bytes: &[u8], start: u64) -> Tail {
                 return Tail::Found(Box::new(Newest { record: *record, span, end: at(end) }));
             }
             Line::Newer(version) => return Tail::Newer(version),
+            Line::Unknown => return Tail::Unknown,
             Line::Broken => line_end = line_start,
         }
     }
@@ -250,13 +271,15 @@ fn decode(line: &[u8]) -> Line {
     };
     if is_whole(text)
         && let Ok(record) = serde_json::from_slice::<Record>(text)
-        && record.v == VERSION
+        && record.v <= VERSION
     {
         return Line::Whole(Box::new(record));
     }
     // Whatever its checksum: a later format may seal its lines in another way, and what only might be one is left alone.
     match serde_json::from_slice::<Versioned>(text) {
         Ok(Versioned { v }) if v > VERSION => Line::Newer(v),
+        // Nothing is torn: a `brk` that knows more has written it, and an older record is not the state.
+        _ if is_whole(text) => Line::Unknown,
         _ => Line::Broken,
     }
 }
@@ -275,7 +298,8 @@ fn seal(text: &[u8]) -> Option<(&[u8], &[u8])> {
 /// The entry of a whole line of this program's format.
 fn entry(line: &[u8]) -> Option<Entry> {
     let text = line.strip_suffix(b"\n")?.trim_ascii_end();
-    let is_ours = is_whole(text) && text.starts_with(THIS_VERSION);
+    let is_ours =
+        is_whole(text) && matches!(serde_json::from_slice(text), Ok(Versioned { v }) if v <= VERSION);
     is_ours.then(|| serde_json::from_slice(text).ok()).flatten()
 }
 

@@ -175,7 +175,8 @@ impl RedisStore {
         let mut state = breaker.clone();
         state.totals.refused = state.totals.refused.saturating_sub(found.map_or(0, |found| found.refused));
         let entry = if events.is_empty() { String::new() } else { Told::new(clock, events).encode() };
-        let state = found::encode(&Record { v: journal::VERSION, clock, events: Vec::new(), state });
+        let state =
+            found::encode(&Record { v: journal::lowest_version(&[]), clock, events: Vec::new(), state });
         let begun = begun(found, breaker).map(|probe| lease_field(breaker.id, probe)).unwrap_or_default();
         let mut command = evaluate(SWAP, &[&key(name), &history_key(name)]);
         command

@@ -115,21 +115,21 @@ fn garbage_is_set_aside() {
 #[test]
 fn a_newer_version_is_refused_and_never_overwritten() {
     let (sandbox, mut journal) = lived();
-    journal.extend(b"{\"v\":2,\"what\":\"a later brk knows\"}\n");
+    journal.extend(b"{\"v\":3,\"what\":\"a later brk knows\"}\n");
     let path = sandbox.state().join("n.journal");
     fs::write(&path, &journal).expect("a file");
     let done = sandbox.run(&["run", "--name", "n", "--", "sh", "-c", "exit 3"]);
-    done.code(3).says("warning").says("version 2").says("unguarded");
+    done.code(3).says("warning").says("version 3").says("unguarded");
     sandbox.run(&["run", "--name", "n", "--on-state-error", "refuse", "--", "touch", "launched"]).code(125);
     for words in
         [&["status", "n"][..], &["forget", "n"], &["reset", "n"], &["trip", "n"], &["hold", "n", "open"]]
     {
-        sandbox.run(words).code(1).says("version 2");
+        sandbox.run(words).code(1).says("version 3");
     }
-    sandbox.run(&["check", "n"]).code(0).says("version 2");
-    sandbox.run(&["history", "n"]).code(1).says("version 2");
-    sandbox.write("state/later.journal", "{\"v\":2,\"what\":\"a later brk knows\"}\n");
-    sandbox.run(&["history", "later"]).code(1).says("version 2");
+    sandbox.run(&["check", "n"]).code(0).says("version 3");
+    sandbox.run(&["history", "n"]).code(1).says("version 3");
+    sandbox.write("state/later.journal", "{\"v\":3,\"what\":\"a later brk knows\"}\n");
+    sandbox.run(&["history", "later"]).code(1).says("version 3");
     sandbox.write("state/bad.journal", "nothing that was ever written by brk\n");
     sandbox.run(&["history", "bad"]).code(1).says("no record of");
     assert!(!sandbox.file("launched").exists());

@@ -12,6 +12,11 @@ use crate::breaker::policy::Policy;
 use crate::breaker::time::{Millis, Reading, Timestamp};
 use crate::breaker::{Admission, AdmissionRequest, CooldownParts, Mode, Refusal, Report, Task};
 
+fn record(clock: Clock, breaker: &mut Breaker) -> Record {
+    let events = breaker.take_events();
+    Record { v: lowest_version(&events), clock, events, state: breaker.clone() }
+}
+
 /// A few records, as a store would write them.
 fn lived() -> Vec<Record> {
     let clock = Clock::new(Reading { wall: 1_700_000_000_000, boot: 1, up: 5_000 });
@@ -38,7 +43,7 @@ fn lived() -> Vec<Record> {
             let report = Report { ending, verdict, duration: Millis(3), program, task: Task::Command };
             breaker.complete(&permit, report, &policy, now, 0.5);
         }
-        records.push(Record { v: VERSION, clock, events: breaker.take_events(), state: breaker.clone() });
+        records.push(record(clock, &mut breaker));
     }
     records
 }
@@ -66,7 +71,7 @@ fn states(bytes: &[u8]) -> BTreeSet<String> {
     lines
         .filter_map(|line| match decode(line) {
             Line::Whole(record) => Some(serde_json::to_string(&record).expect("text")),
-            Line::Newer(_) | Line::Broken => None,
+            Line::Newer(_) | Line::Unknown | Line::Broken => None,
         })
         .collect()
 }
@@ -76,6 +81,7 @@ fn found(bytes: &[u8]) -> Option<String> {
         Tail::Found(newest) => Some(serde_json::to_string(&newest.record).expect("text")),
         Tail::Empty | Tail::Damaged => None,
         Tail::Newer(version) => panic!("taken for version {version}"),
+        Tail::Unknown => panic!("taken for what a newer brk wrote"),
     }
 }
 
@@ -173,7 +179,7 @@ fn refusals_of_one_kind_are_one_line() {
     let mut breaker = records.pop().expect("a record").state;
     let mut refuse = |why, retry_at| {
         breaker.refuse(Refusal { why, retry_at, runs: 0 }, Mode::Enforce);
-        Record { v: VERSION, clock, events: breaker.take_events(), state: breaker.clone() }
+        record(clock, &mut breaker)
     };
     let first: Vec<_> = (0..30).map(|_| refuse(RefusedBy::Open, Some(Timestamp(9)))).collect();
     let other = refuse(RefusedBy::Busy, None);
@@ -191,7 +197,7 @@ fn a_later_version_is_known_whatever_its_seal() {
     let last = text.trim_end().lines().last().expect("a line");
     let body = last.trim_end()[..last.trim_end().len() - CHECKSUM_LEN].replacen("{\"v\":1", "{\"v\":9", 1);
     let resealed = format!("{body},\"crc\":\"{:08x}\"}}\n", crc32fast::hash(body.as_bytes()));
-    for line in [resealed.as_str(), "{\"v\":2}\n", "{\"v\":4000000000,\"seal\":[1]}\n"] {
+    for line in [resealed.as_str(), "{\"v\":3}\n", "{\"v\":4000000000,\"seal\":[1]}\n"] {
         let all = [&bytes[..], line.as_bytes()].concat();
         assert!(matches!(newest(&all, 0), Tail::Newer(_)), "{line}");
     }
@@ -223,4 +229,18 @@ fn a_record_fits_up_to_the_last_byte_of_the_bound() {
     assert!(fits(COMPACT_AT - len));
     assert!(!fits(COMPACT_AT - len + 1));
     assert!(!fits(COMPACT_AT));
+}
+
+#[test]
+fn a_whole_record_that_is_not_understood_is_no_torn_line() {
+    let records = lived();
+    let start = written(&records[..1]);
+    for (old, new) in [("\"events\":", "\"acts\":"), ("\"is\":\"closed\"", "\"is\":\"ajar\"")] {
+        let text = String::from_utf8(records[1].encode().expect("a line")).expect("text");
+        let body = text.split(",\"crc\":").next().expect("a body").replace(old, new);
+        assert!(body.contains(new), "{body}");
+        let line = format!("{body},\"crc\":\"{:08x}\"}}\n", crc32fast::hash(body.as_bytes()));
+        let bytes = [&start[..], line.as_bytes()].concat();
+        assert!(matches!(tail(&file(&bytes)).expect("an end"), Tail::Unknown), "{line}");
+    }
 }

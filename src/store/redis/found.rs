@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::breaker::event::{Event, EventKind};
 use crate::breaker::time::{Clock, Reading};
 use crate::breaker::{Breaker, Probe};
-use crate::store::journal::{Entry, Record, VERSION};
+use crate::store::journal::{Entry, Record, VERSION, lowest_version};
 
 /// The server's time in milliseconds, and the fields of the breaker's hash.
 pub type Answer = (u64, Vec<(String, String)>);
@@ -79,7 +79,7 @@ impl Found {
 
 impl Told {
     pub fn new(clock: Clock, events: Vec<Event>) -> Told {
-        Told { v: VERSION, clock, events }
+        Told { v: lowest_version(&events), clock, events }
     }
 
     pub fn encode(&self) -> String {
@@ -111,7 +111,9 @@ fn decode<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
         Ok(Versioned { v }) if v > VERSION => Err(format!(
             "its breaker has format version {v}, and this brk reads version {VERSION}; install a newer brk"
         )),
-        Ok(_) => serde_json::from_str(text).map_err(|_| FOREIGN.to_owned()),
+        Ok(_) => serde_json::from_str(text).map_err(|_| {
+            "its breaker was written by a newer brk, and this one does not understand it; install a newer brk".to_owned()
+        }),
         Err(_) => Err(FOREIGN.to_owned()),
     }
 }
