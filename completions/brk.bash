@@ -1189,7 +1189,7 @@ _brk() {
             return 0
             ;;
         brk__subcmd__run)
-            opts="-t -s -k -q -h --name --failures --failure-rate --slow-rate --slow-after --window --min-calls --trip-on --cooldown --backoff --max-cooldown --jitter --run-at-least-every --probes --probe-successes --probe-failures --probe --probe-timeout --profile --success-on --fail-on --ignore-on --timeout --signal --kill-after --preserve-status --kill-leftovers --quiet --refused-exit --observe --on-state-error --on-store-error --report --retries --retry-delay --retry-backoff --retry-max-delay --wait --max-concurrent --fallback --fallback-on --output --on-open --on-close --on-change --state-dir --config --store --store-password-file --color --help"
+            opts="-t -s -k -q -h --name --failures --failure-rate --slow-rate --slow-after --window --min-calls --trip-on --cooldown --backoff --max-cooldown --jitter --run-at-least-every --probes --probe-successes --probe-failures --probe-command --probe --probe-timeout --profile --success-on --fail-on --ignore-on --timeout --signal --kill-after --preserve-status --kill-leftovers --quiet --refused-exit --observe --on-state-error --on-store-error --report --retries --retry-delay --retry-backoff --retry-max-delay --wait --max-concurrent --fallback --fallback-on --output --on-open --on-close --on-change --state-dir --config --store --store-password-file --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1260,6 +1260,10 @@ _brk() {
                     return 0
                     ;;
                 --probe)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --probe-command)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1607,7 +1611,7 @@ _brk_with_names() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-        --state-dir | --config | --color)
+        --state-dir | --config | --store | --store-password-file | --color)
             [[ ${COMP_WORDS[i + 1]} != = ]] || ((i++))
             ((++i < COMP_CWORD)) || break
             [[ $word != --state-dir ]] || state=(--state-dir "${COMP_WORDS[i]/#~\//$HOME/}")
@@ -1640,7 +1644,7 @@ _brk_with_names() {
         _brk_list < <("$1" profiles --names 2>/dev/null)
         return
         ;;
-    *,--state-dir | *,--config | *,--color | *,--output | *,-o | *,--svg | *,--since | *,-n | *,--lines | *,--for | *,--reason) ;;
+    *,--backoff | *,--color | *,--config | *,--cooldown | *,--fail-on | *,--failure-rate | *,--failures | *,--fallback | *,--fallback-on | *,--for | *,--ignore-on | *,--jitter | *,--kill-after | *,--lines | *,--max-concurrent | *,--max-cooldown | *,--min-calls | *,--on-change | *,--on-close | *,--on-open | *,--on-state-error | *,--on-store-error | *,--output | *,--probe | *,--probe-command | *,--probe-failures | *,--probe-successes | *,--probe-timeout | *,--probes | *,--reason | *,--refused-exit | *,--report | *,--retries | *,--retry-backoff | *,--retry-delay | *,--retry-max-delay | *,--run-at-least-every | *,--signal | *,--since | *,--slow-after | *,--slow-rate | *,--state-dir | *,--store | *,--store-password-file | *,--success-on | *,--svg | *,--timeout | *,--trip-on | *,--window | *,-k | *,-n | *,-o | *,-s | *,-t) ;;
     profiles,*)
         if [[ $cur != -* ]]; then
             _brk_list < <("$1" profiles --names 2>/dev/null)

@@ -50,59 +50,59 @@ complete -c brk -n "__fish_brk_needs_command" -f -a "completions" -d 'Print a co
 complete -c brk -n "__fish_brk_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
 complete -c brk -n "__fish_brk_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c brk -n "__fish_brk_using_subcommand run" -l name -d 'The name of what the command depends on; runs with the same name share a breaker' -x -a "(__brk_list status --names)"
-complete -c brk -n "__fish_brk_using_subcommand run" -l failures -d 'Open after N failures in a row; 0 switches the rule off [default: 3, or off where a rate is given]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l failures -d 'Open after N failures in a row; 0 disables it [default: 3; disabled if a rate is set]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l failure-rate -d 'Open when this share of the window failed: 50% or 0.5' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l slow-rate -d 'Open when this share of the window was slow' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l slow-rate -d 'Open when this share of the window was slow; needs --slow-after' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l slow-after -d 'A run that takes longer than this is slow' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l window -d 'What the rates look at: the last N runs (20) or the runs of the last DURATION (10m) [default: 20]' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l min-calls -d 'The rates say nothing over fewer runs than this [default: 10, or the window where that is smaller]' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l trip-on -d 'Endings that are failures and open at once' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l min-calls -d 'Minimum runs in the window before the rates apply [default: 10, or the window if that is smaller]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l trip-on -d 'Outcomes that open the breaker immediately' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l cooldown -d 'How long it stays open at first: a duration, a number of refused runs (3runs), or both [default: 1m,1run]' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l backoff -d 'By what the cooldown grows each time a probe fails [default: 2]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l backoff -d 'Growth factor of the cooldown each time a probe fails [default: 2]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l max-cooldown -d 'The longest cooldown [default: 1h]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l jitter -d 'Lengthen each cooldown by up to this share, so that many do not come back at once [default: 10%]' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l run-at-least-every -d 'Run, as a probe, when the last launch is this long ago, however open the breaker is' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l run-at-least-every -d 'Allow a probe if nothing was launched for this long, even while open' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l probes -d 'How many probes may be alive at once [default: 1]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l probe-successes -d 'How many probes must succeed to close [default: 1]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l probe-failures -d 'How many failed probes open it again [default: 1]' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l probe -d 'A cheap check, run by \'sh -c\' as the probe in the command\'s place' -r -f -a "(__fish_complete_command)"
-complete -c brk -n "__fish_brk_using_subcommand run" -l probe-timeout -d 'How long the cheap check may take; 0 is no limit [default: 30s]' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l profile -d 'The exit codes of a known program (\'brk profiles\' lists them)' -x -a "(__brk_list profiles --names)"
-complete -c brk -n "__fish_brk_using_subcommand run" -l success-on -d 'Endings that are successes: codes, ranges, signals, timeout, not-started (0,100-110,SIGPIPE)' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l fail-on -d 'Endings that are failures' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l ignore-on -d 'Endings that say nothing about what the command depends on' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -s t -l timeout -d 'End the command and all that it started after this long; 0 is no limit' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -s s -l signal -d 'The signal that asks to end at a timeout [default: TERM]' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -s k -l kill-after -d 'How long after that signal what is left is killed; given by hand, also after a signal to brk [default: 5s]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l probe -l probe-command -d 'Shell command to probe with instead of the real command' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l probe-timeout -d 'How long that health check may take; 0 is no limit [default: 30s]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l profile -d 'The exit codes of a known program (\'brk profiles\' lists them) [default: base]' -x -a "(__brk_list profiles --names)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l success-on -d 'Outcomes that are successes: codes, ranges, signals, timeout, not-started (0,100-110,SIGPIPE)' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l fail-on -d 'Outcomes that are failures' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l ignore-on -d 'Outcomes that say nothing about what the command depends on' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -s t -l timeout -d 'Stop the command and its descendants after this long; 0 is no limit [default: 0s]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -s s -l signal -d 'Signal sent on timeout [default: TERM]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -s k -l kill-after -d 'Delay from that signal to SIGKILL; if set, also applies when brk is signalled [default: 5s]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l preserve-status -d 'After a timeout, exit as the command did and not with 124' -r -f -a "true\t''
 false\t''"
-complete -c brk -n "__fish_brk_using_subcommand run" -l kill-leftovers -d 'End what the command leaves running in the background' -r -f -a "true\t''
+complete -c brk -n "__fish_brk_using_subcommand run" -l kill-leftovers -d 'Stop what the command leaves running in the background' -r -f -a "true\t''
 false\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -s q -l quiet -d 'Say nothing on standard error when a run is refused' -r -f -a "true\t''
 false\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l refused-exit -d 'The exit code of a refusal [default: 75]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l observe -d 'Try a policy out: count what would be refused, and run it all the same' -r -f -a "true\t''
 false\t''"
-complete -c brk -n "__fish_brk_using_subcommand run" -l on-state-error -d 'What to do where the state cannot be used: run unguarded, or refuse with 125 [default: run]' -r -f -a "run\t''
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-state-error -d 'What to do if the state cannot be used: run unguarded, or refuse with 125 [default: run]' -r -f -a "run\t''
 refuse\t''"
-complete -c brk -n "__fish_brk_using_subcommand run" -l on-store-error -d 'Where a shared store cannot be used: go on with this host\'s own state, run unguarded, or refuse with 125 [default: local]' -r -f -a "local\t''
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-store-error -d 'If a shared store cannot be used: continue with this host\'s own state (local), run unguarded, or refuse with 125 [default: local]' -r -f -a "local\t''
 run\t''
 refuse\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l report -d 'Write what became of the run to FILE, as one JSON object' -r -F
-complete -c brk -n "__fish_brk_using_subcommand run" -l retries -d 'Try again up to N times after a failure, until the breaker opens; BRK_ATTEMPT counts from 1' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l retry-delay -d 'The longest pause before the first further attempt; the pause is a random part of it [default: 1s]' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l retry-backoff -d 'By what that pause grows with each attempt [default: 2]' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l retry-max-delay -d 'What that pause never grows beyond [default: 1m]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l retries -d 'Try again up to N times after a failure, until the breaker opens; BRK_ATTEMPT counts from 1 [default: 0]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l retry-delay -d 'Upper bound of the random delay before the first retry [default: 1s]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l retry-backoff -d 'Growth factor of that delay with each attempt [default: 2]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l retry-max-delay -d 'Maximum retry delay [default: 1m]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l wait -d 'Wait until admitted instead of being refused, for MAX at the most (--wait=10m, with the =)' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l max-concurrent -d 'At most N runs of this name with this flag at once; a further one is refused as busy' -r
-complete -c brk -n "__fish_brk_using_subcommand run" -l fallback -d 'What to run instead when the run is refused, by \'sh -c\'; its exit code is brk\'s' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l fallback -d 'What to run with \'sh -c\' instead when the run is refused; its exit code is brk\'s' -r -f -a "(__fish_complete_command)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l fallback-on -d 'When to run the fallback: refused, failure (a timeout too), timeout [default: refused]' -r -f -a "refused\t''
 failure\t''
 timeout\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l output -d 'What is shown of the command\'s output: stream, on-failure, or on-change (for cron) [default: stream]' -r -f -a "stream\t''
 on-failure\t''
 on-change\t''"
-complete -c brk -n "__fish_brk_using_subcommand run" -l on-open -d 'Run CMD by \'sh -c\' when the breaker opens, but not when a failed probe opens it again' -r -f -a "(__fish_complete_command)"
+complete -c brk -n "__fish_brk_using_subcommand run" -l on-open -d 'Run CMD with \'sh -c\' when the breaker opens, but not when a failed probe opens it again' -r -f -a "(__fish_complete_command)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l on-close -d 'Run CMD when the breaker closes, as --on-open' -r -f -a "(__fish_complete_command)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l on-change -d 'Run CMD at every change of phase, as --on-open' -r -f -a "(__fish_complete_command)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
@@ -284,8 +284,18 @@ function __brk_list
 end
 
 function __brk_has_operand
-    set -l words (commandline -opc | string match -v -- '-*')
-    test (count $words) -gt 2
+    set -l operands 0
+    set -l is_value 0
+    for word in (commandline -opc)
+        if test $is_value -eq 1
+            set is_value 0
+        else if contains -- $word --backoff --color --config --cooldown --fail-on --failure-rate --failures --fallback --fallback-on --for --ignore-on --jitter --kill-after --lines --max-concurrent --max-cooldown --min-calls --name --on-change --on-close --on-open --on-state-error --on-store-error --output --probe --probe-command --probe-failures --probe-successes --probe-timeout --probes --profile --reason --refused-exit --report --retries --retry-backoff --retry-delay --retry-max-delay --run-at-least-every --signal --since --slow-after --slow-rate --state-dir --store --store-password-file --success-on --svg --timeout --trip-on --window -k -n -o -s -t
+            set is_value 1
+        else if not string match -q -- '-*' $word
+            set operands (math $operands + 1)
+        end
+    end
+    test $operands -gt 2
 end
 
 complete -c brk -n "__fish_brk_using_subcommand check explain history metrics status reset trip release forget config" -f -a "(__brk_list status --names)"

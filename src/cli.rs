@@ -3,7 +3,7 @@
 //! The settings of a run are at the same time the keys of the configuration: a key is a long flag, and its values are
 //! read by the same parsers.
 
-pub mod settings;
+pub mod flags;
 pub mod usage;
 mod verbs;
 
@@ -13,8 +13,9 @@ use std::path::PathBuf;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 
 use crate::name::Name;
+use crate::settings::Settings;
+use crate::settings::table::{STORE, STORE_PASSWORD_FILE};
 
-pub use settings::Settings;
 pub use verbs::{
     CheckArgs, CompletionsArgs, ConfigArgs, ExplainArgs, ForgetArgs, HistoryArgs, HoldArgs, HoldState,
     ManArgs, MetricsArgs, ProfilesArgs, ReleaseArgs, ResetArgs, StatusArgs, TripArgs,
@@ -65,12 +66,10 @@ pub struct Global {
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Global options")]
     pub config: Option<PathBuf>,
 
-    /// One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '' for this host's own files [default: BRK_STORE]
-    #[arg(long, global = true, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Global options")]
+    #[arg(long, global = true, help = format!("{} [default: BRK_STORE]", STORE.help), value_name = "URL", value_hint = ValueHint::Url, help_heading = "Global options")]
     pub store: Option<String>,
 
-    /// The file that holds the password of that store
-    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Global options")]
+    #[arg(long, global = true, help = STORE_PASSWORD_FILE.help, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Global options")]
     pub store_password_file: Option<PathBuf>,
 
     /// When to use colour; auto asks whether it is a terminal, and NO_COLOR
@@ -122,11 +121,11 @@ Examples:
 
 const LIMITS: &str = "\
 Limits:
-  A set-uid program (sudo) is not told when brk dies.
-  What another manager starts (a container engine, systemd-run, at) is not ended
-  with the command, for it is nobody's descendant.
-  Who signals brk and the command both is heard twice: systemd unless the unit
-  says KillMode=mixed, and a shell's 'kill %1'.
+  A set-uid program (sudo) gets no signal when brk dies.
+  What another manager starts (a container engine, systemd-run, at) is not stopped
+  with the command, because it is not a descendant of brk.
+  A signal sent to both brk and the command is delivered twice: by systemd unless
+  the unit says KillMode=mixed, and by a shell's 'kill %1'.
   A further attempt of --retries finds standard input where the last one left it.";
 
 /// Run a command if its breaker admits it

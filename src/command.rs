@@ -17,6 +17,7 @@ mod reset;
 mod run;
 mod select;
 mod status;
+mod store_address;
 mod trip;
 mod watch;
 
@@ -26,19 +27,21 @@ use crate::cli::{Cli, Verb};
 use crate::env::Env;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::name::Name;
 use crate::output::say;
+use crate::settings::check::first_fault;
 
 /// Does what the command line says.
 pub fn dispatch(cli: Cli, env: &Env) -> Result<Exit, Error> {
     let Cli { global, verb } = cli;
     let context = Context::new(global, env);
-    if verb.needs_no_policy()
-        && let Some(fault) = context.layers().map_or_else(Some, |layers| layers.faults().into_iter().next())
-    {
-        say(&format!("warning: {fault}"));
+    let tolerates = verb.tolerates_bad_config();
+    if tolerates {
+        let fault = context.layers().map_or_else(Some, |layers| first_fault(layers, &verb.names()));
+        fault.iter().for_each(|fault| say(&format!("warning: {fault}")));
     }
     if verb.needs_store() {
-        context.find_store(verb.needs_no_policy())?;
+        context.find_store(tolerates)?;
     }
     match verb {
         Verb::Run(args) => run::run(*args, &context),
@@ -65,7 +68,7 @@ impl Verb {
     }
 
     /// Whether an error of the configuration is only a warning.
-    fn needs_no_policy(&self) -> bool {
+    fn tolerates_bad_config(&self) -> bool {
         match self {
             Verb::Check(_)
             | Verb::Status(_)
@@ -82,6 +85,25 @@ impl Verb {
             | Verb::Profiles(_)
             | Verb::Completions(_)
             | Verb::Man(_) => false,
+        }
+    }
+
+    /// The breakers that a command is about, as far as its words are names.
+    fn names(&self) -> Vec<Name> {
+        let named = |words: &[String]| words.iter().filter_map(|word| word.parse().ok()).collect();
+        match self {
+            Verb::Run(args) => vec![args.name.clone()],
+            Verb::Check(args) => vec![args.name.clone()],
+            Verb::History(args) => vec![args.name.clone()],
+            Verb::Explain(args) => vec![args.name.clone()],
+            Verb::Trip(args) => vec![args.name.clone()],
+            Verb::Hold(args) => vec![args.name.clone()],
+            Verb::Status(args) => named(&args.names),
+            Verb::Metrics(args) => named(&args.names),
+            Verb::Reset(args) => named(&args.names),
+            Verb::Release(args) => named(&args.names),
+            Verb::Forget(args) => named(&args.names),
+            Verb::Config(_) | Verb::Profiles(_) | Verb::Completions(_) | Verb::Man(_) => Vec::new(),
         }
     }
 }

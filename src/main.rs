@@ -10,7 +10,6 @@
 mod breaker;
 mod cli;
 mod command;
-mod config;
 mod env;
 mod error;
 mod exit;
@@ -18,6 +17,7 @@ mod hook;
 mod lookup;
 mod name;
 mod output;
+mod plan;
 mod procfs;
 mod profile;
 mod render;

@@ -107,50 +107,63 @@ fn the_users_file_comes_after_the_systems_and_only_where_none_is_named() {
 
 /// A file with this fault, and what is said of it.
 const FAULTS: &[(&str, &str)] = &[
-    ("[defaults]\ntiemout = 3\n", "c.toml:2: unknown key \"tiemout\"; the nearest that there is: timeout"),
-    ("[defaults]\nconfig = \"x\"\n", "c.toml:2: unknown key \"config\""),
-    ("[defaults]\nname = \"x\"\n", "c.toml:2: unknown key \"name\""),
+    ("[defaults]\ntiemout = 3\n", "c.toml:2: unknown key `tiemout`; did you mean `timeout"),
+    ("[defaults]\nconfig = \"x\"\n", "c.toml:2: unknown key `config`"),
+    ("[defaults]\nname = \"x\"\n", "c.toml:2: unknown key `name`"),
     ("[breaker.x]\nstore = \"redis://h\"\n", "c.toml:2: store: all breakers of a host are in one store"),
-    ("[defaults]\nfail_on = 3\n", "c.toml:2: unknown key \"fail_on\"; the nearest that there is: fail-on"),
+    ("[defaults]\nfail_on = 3\n", "c.toml:2: unknown key `fail_on`; did you mean `fail-on"),
     ("[defaults]\n\ntimeout = \"5x\"\n", "c.toml:3: invalid value '5x' for '--timeout"),
-    ("[defaults]\nfrobnicate = 3\n", "c.toml:2: unknown key \"frobnicate\"; the nearest that there is: "),
-    ("[defaults]\nfailures = 1.5\n", "c.toml:2: failures: 1.5 is not what it takes; write a whole number"),
+    ("[defaults]\nfrobnicate = 3\n", "c.toml:2: unknown key `frobnicate`; did you mean `"),
+    ("[defaults]\nfailures = 1.5\n", "c.toml:2: failures: expected an integer such as 3, found 1.5"),
+    ("[defaults]\nfailures = \"3\"\n", "c.toml:2: failures: expected an integer such as 3, found \"3\""),
     (
-        "[defaults]\nfailures = \"3\"\n",
-        "c.toml:2: failures: \"3\" is not what it takes; write a whole number",
+        "[defaults]\nrefused-exit = \"7\"\n",
+        "c.toml:2: refused-exit: expected an integer such as 75, found \"7\"",
     ),
-    ("[defaults]\nrefused-exit = \"7\"\n", "c.toml:2: refused-exit: \"7\" is not what it takes"),
-    ("[defaults]\ncooldown = 1.5\n", "c.toml:2: cooldown: 1.5 is not what it takes; write a string"),
-    ("[defaults]\nwait = 1.5\n", "c.toml:2: wait: 1.5 is not what it takes; write true, a string"),
+    (
+        "[defaults]\ncooldown = 1.5\n",
+        "c.toml:2: cooldown: expected a string such as \"5m\", \"3runs\" or \"1m,1run\", or whole seconds such as 90, found 1.5",
+    ),
+    ("[defaults]\nwait = 1.5\n", "c.toml:2: wait: expected true, a string"),
     (
         "[defaults]\nwindow = 20.0\n",
-        "c.toml:2: window: 20.0 is not what it takes; write a whole number of runs",
+        "c.toml:2: window: expected an integer such as 20 or a string such as \"10m\", found 20.0",
     ),
-    ("[defaults]\njitter = true\n", "c.toml:2: jitter: true is not what it takes; write a string (\"50%\")"),
-    ("[defaults]\nbackoff = \"2\"\n", "c.toml:2: backoff: \"2\" is not what it takes; write a number"),
-    ("[defaults]\nfail-on = 7.5\n", "c.toml:2: fail-on: 7.5 is not what it takes; write a string"),
-    ("[defaults]\nfallback-on = true\n", "c.toml:2: fallback-on: true is not what it takes"),
     (
-        "[defaults]\non-open = true\n",
-        "c.toml:2: on-open: true is not what it takes; write a string, in quotes",
+        "[defaults]\njitter = true\n",
+        "c.toml:2: jitter: expected a string such as \"50%\" or a number such as 0.5, found true",
     ),
+    ("[defaults]\nbackoff = \"2\"\n", "c.toml:2: backoff: expected a number such as 2 or 1.5, found \"2\""),
+    ("[defaults]\nfail-on = 7.5\n", "c.toml:2: fail-on: expected a string such as"),
+    ("[defaults]\nfallback-on = true\n", "c.toml:2: fallback-on: expected a string or an array of"),
+    ("[defaults]\non-open = true\n", "c.toml:2: on-open: expected a string, found true"),
     (
         "[defaults]\nfailure-rate = 50\n",
         "c.toml:2: invalid value '50' for '--failure-rate <RATE>': not a rate; write 50% or 0.5",
     ),
     ("[defaults]\nprobes = 0\n", "c.toml:2: invalid value '0' for '--probes <N>': must be 1 or more"),
-    ("[defaults]\nquiet = \"maybe\"\n", "c.toml:2: quiet: \"maybe\" is not what it takes"),
-    ("[defaults]\nfailures = [1, 2]\n", "c.toml:2: failures: [1, 2] is not what it takes"),
-    ("[defaults]\ntimeout = 1979-05-27\n", "c.toml:2: timeout: a value of this kind"),
+    ("[defaults]\nquiet = \"maybe\"\n", "c.toml:2: quiet: expected true or false, found \"maybe\""),
+    ("[defaults]\nfailures = [1, 2]\n", "c.toml:2: failures: expected an integer such as 3, found [1, 2]"),
+    ("[defaults]\ntimeout = 1979-05-27\n", "c.toml:2: timeout: unsupported value type: date"),
     ("[defaults\nfailures = 1\n", "c.toml:1: "),
-    ("failures = 1\n", "c.toml:1: \"failures\" is no section; write [defaults]"),
-    ("[default]\nfailures = 1\n", "c.toml:1: \"default\" is no section"),
-    ("[breaker]\nx = 1\n", "c.toml:2: breaker.x is no section"),
-    ("[breaker.x.y]\nfailures = 1\n", "c.toml:1: unknown key \"y\""),
+    ("failures = 1\n", "c.toml:1: failures is outside of a section; expected [defaults]"),
+    (
+        "[default]\nfailures = 1\n",
+        "c.toml:1: unknown section [default]; expected [defaults], [breaker.NAME] or",
+    ),
+    ("[breaker]\nx = 1\n", "c.toml:2: breaker.x is not a section; expected [breaker.NAME]"),
+    ("[breaker.x.y]\nfailures = 1\n", "c.toml:1: unknown key `y`"),
     (
         "[defaults]\nslow-rate = \"5%\"\n",
         "--slow-rate needs --slow-after, which says what is slow (slow-rate: c.toml:2)",
     ),
+    (
+        "[defaults]\nbackoff = 1000001\n",
+        "c.toml:2: invalid value '1000001' for '--backoff <FACTOR>': not a factor from 1 to 1000000",
+    ),
+    ("[breaker.x.\"y z\"]\na = 1\n", "c.toml:1: unknown key `y z`"),
+    ("[defaults]\ntimeout = {}\n", "c.toml:2: timeout: expected a value, found a table"),
+    ("[defaults]\nsuccess-on = \"10-5\"\n", "\"10-5\": reversed range; did you mean 5-10?"),
     ("[breaker.x]\nmin-calls = 30\n", "--min-calls 30 is above --window 20"),
     (
         "[breaker.x]\nsuccess-on = \"1-10\"\nfail-on = 5\n",
@@ -221,7 +234,7 @@ fn what_needs_no_policy_warns_and_goes_on() {
     ];
     for verb in verbs {
         let done = with(&sandbox, config, verb);
-        done.code(0).says("warning: c.toml:2: unknown key \"tiemout\"");
+        done.code(0).says("warning: c.toml:2: unknown key `tiemout`");
         assert_eq!(done.stderr().lines().count(), 1, "{}", done.all());
     }
     for verb in [&["--help"][..], &["--version"], &["run", "--help"], &["profiles"], &["completions", "bash"]]
@@ -336,4 +349,70 @@ fn what_is_no_utf8_is_told_with_its_line() {
     let told = "c.toml:2: not UTF-8";
     sandbox.run(&["run", "--config", "c.toml", "--name", "x", "--", "true"]).code(125).says(told);
     sandbox.run(&["config", "--config", "c.toml"]).code(2).says(told);
+}
+
+#[test]
+fn a_secret_in_the_wrong_place_is_not_repeated() {
+    let sandbox = Sandbox::new();
+    for config in [
+        "[defaults]\n\"redis://u:hunter2@h\" = 1\n",
+        "[\"redis://u:hunter2@h\"]\nstore = 1\n",
+        "\"redis://u:hunter2@h\" = 1\n",
+        "[breaker]\n\"redis://u:hunter2@h\" = 1\n",
+        "[defaults]\nstore = \"redis//u:hunter2@h\"\n",
+        "[defaults]\nstore = [\"redis://u:hunter2@h\"]\n",
+        "[defaults]\nstore = redis://u:hunter2@h\n",
+    ] {
+        let verbs: [&[&str]; 3] =
+            [&["config", "--check"], &["run", "--name", "x", "--", "true"], &["status"]];
+        for verb in verbs {
+            let done = with(&sandbox, config, verb);
+            done.says("c.toml:");
+            assert!(!done.stderr().contains("hunter2"), "{config}{}", done.all());
+        }
+    }
+}
+
+#[test]
+fn a_default_file_that_cannot_be_reached_is_a_warning() {
+    let sandbox = Sandbox::new();
+    if !can_close_a_directory(&sandbox) {
+        return;
+    }
+    let reach = |variables: &[(&str, &str)], words: &[&str]| {
+        let mut command = sandbox.brk();
+        command.args(words).envs(variables.iter().copied());
+        crate::util::finish(command)
+    };
+    let closed = sandbox.file("closed");
+    let home = closed.to_str().expect("a path");
+    let run = ["run", "--name", "x", "--", "echo", "ran"];
+    let done = reach(&[("XDG_CONFIG_HOME", home)], &run);
+    done.code(0).prints("ran").says("warning: cannot read the configuration");
+    let named = closed.join("brk/config.toml");
+    reach(&[("BRK_CONFIG", named.to_str().expect("a path"))], &run)
+        .code(125)
+        .says("cannot read the configuration");
+}
+
+/// Makes the directory `closed`, which nobody may enter; root may all the same.
+fn can_close_a_directory(sandbox: &Sandbox) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let closed = sandbox.file("closed");
+    std::fs::create_dir(&closed).expect("a directory");
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).expect("permissions");
+    std::fs::read_dir(&closed).is_err()
+}
+
+#[test]
+fn only_what_applies_is_warned_of() {
+    let sandbox = Sandbox::new();
+    let config = "[breaker.other]\ntimeout = \"5x\"\n";
+    for verb in [&["hold", "x", "closed"][..], &["check", "x"], &["status"], &["history", "x"]] {
+        assert_eq!(with(&sandbox, config, verb).code(0).stderr(), "");
+    }
+    with(&sandbox, config, &["check", "other"]).code(0).says("warning: c.toml:2: ");
+    with(&sandbox, "[breaker.other]\nslow-rate = 0.5\n", &["check", "other"])
+        .code(0)
+        .says("warning: --slow-rate needs");
 }

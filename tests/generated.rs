@@ -14,9 +14,10 @@ fn repository() -> &'static Path {
 /// The generated files under a root, with their texts.
 fn generated(root: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
-    for (dir, is_generated) in
-        [("completions", (|_| true) as fn(&str) -> bool), ("man", |name| name.ends_with(".1"))]
-    {
+    for (dir, is_generated) in [
+        ("completions", (|_| true) as fn(&str) -> bool),
+        ("man", |name| name.ends_with(".1") || name == "brk-config.5"),
+    ] {
         for entry in std::fs::read_dir(root.join(dir)).expect("a directory of generated files") {
             let entry = entry.expect("a directory entry");
             let name = entry.file_name().into_string().expect("a name in UTF-8");

@@ -25,6 +25,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         &[
             "breaker",
             "name",
+            "settings",
             "signal",
             "store::Snapshot",
             "store::LiveProbe",
@@ -37,9 +38,9 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("output", &["error"]),
     ("env", &["breaker", "lookup", "store", "supervise"]),
     ("hook", &["breaker", "name", "output", "render", "signal", "store", "supervise"]),
-    ("settings", &["breaker", "profile", "signal"]),
+    ("settings", &["breaker", "env", "error", "name", "plan", "profile", "signal", "store::Address"]),
+    ("plan", &["breaker", "error", "exit", "hook", "settings", "signal", "supervise"]),
     ("cli", &["breaker", "error", "exit", "name", "output", "profile", "settings"]),
-    ("config", &["*"]),
     ("command", &["*"]),
     ("main", &["*"]),
 ];

@@ -1,14 +1,12 @@
 //! Reading the command line, and saying in one line what is wrong with it.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::mem::ManuallyDrop;
 
 use clap::error::ErrorKind;
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
+use clap::{Args, CommandFactory, FromArgMatches};
 
-use super::{Cli, Line, RunArgs, Verb};
+use super::{Cli, Line, Verb};
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::output;
@@ -62,12 +60,7 @@ fn read(args: &[OsString]) -> Result<Cli, clap::Error> {
 }
 
 fn parse_full(args: &[OsString]) -> Result<Cli, clap::Error> {
-    let matches = Cli::command().try_get_matches_from(args)?;
-    let mut cli = Cli::from_arg_matches(&matches)?;
-    if let (Verb::Run(run), Some((_, matches))) = (&mut cli.verb, matches.subcommand()) {
-        run.settings.given = given(matches);
-    }
-    Ok(cli)
+    Cli::from_arg_matches(&Cli::command().try_get_matches_from(args)?)
 }
 
 /// The lines that scripts have in their loops, read by a parser that knows no other verb: to build what knows them all,
@@ -77,12 +70,11 @@ fn parse_fast(args: &[OsString]) -> Option<Cli> {
     let (_, line @ [verb, ..]) = args.split_first()? else { return None };
     let (global, verb) = match verb.to_str()? {
         "run" => {
-            let (Line { global, args: mut run }, given) = read_line::<RunArgs>(line)?;
-            run.settings.given = given;
-            (global, Verb::Run(Box::new(run)))
+            let Line { global, args } = read_line(line)?;
+            (global, Verb::Run(Box::new(args)))
         }
         "check" => {
-            let (Line { global, args }, _) = read_line(line)?;
+            let Line { global, args } = read_line(line)?;
             (global, Verb::Check(args))
         }
         _ => return None,
@@ -90,24 +82,12 @@ fn parse_fast(args: &[OsString]) -> Option<Cli> {
     Some(Cli { global, verb })
 }
 
-/// A line from its verb on, and the keys that were given in it.
-fn read_line<A: Args>(line: &[OsString]) -> Option<(Line<A>, BTreeSet<String>)> {
+/// A line from its verb on.
+fn read_line<A: Args>(line: &[OsString]) -> Option<Line<A>> {
     // Never taken down: that would cost 50,000 instructions more, and the process ends soon or waits for long.
     let mut parser = ManuallyDrop::new(Line::<A>::command());
     let mut matches = ManuallyDrop::new(parser.try_get_matches_from_mut(line).ok()?);
-    let given = given(&matches);
-    Some((Line::from_arg_matches_mut(&mut matches).ok()?, given))
-}
-
-/// The keys of the settings that were given by hand.
-fn given(matches: &ArgMatches) -> BTreeSet<String> {
-    let by_hand = |id: &&clap::Id| {
-        // These are no settings, so no configuration has keys of their names.
-        !["name", "command", "config", "state_dir", "color"].contains(&id.as_str())
-            && matches.value_source(id.as_str()) == Some(ValueSource::CommandLine)
-    };
-    // An id is the name of a field; the key is the long flag.
-    matches.ids().filter(by_hand).map(|id| id.as_str().replace('_', "-")).collect()
+    Line::from_arg_matches_mut(&mut matches).ok()
 }
 
 /// Tells what ended a command, and gives its exit.
@@ -125,10 +105,16 @@ pub fn fail(verb: ExitPolicy, error: &Error) -> Exit {
 
 /// The verb of a command line that could not be read: its first word that is no option, nor the value of one.
 fn verb(args: &[OsString]) -> Option<&str> {
+    let command = Cli::command();
+    let takes_value = |option: &str| {
+        let flag = option.strip_prefix("--");
+        let arg = command.get_arguments().find(|arg| flag.is_some() && arg.get_long() == flag);
+        arg.is_some_and(|arg| arg.get_action().takes_values())
+    };
     let mut words = args.iter().skip(1);
     while let Some(word) = words.next() {
         match word.to_str()? {
-            "--state-dir" | "--config" | "--store" | "--store-password-file" | "--color" => {
+            option if takes_value(option) => {
                 words.next();
             }
             option if option.starts_with('-') => {}

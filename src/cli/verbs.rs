@@ -217,7 +217,7 @@ pub struct ForgetArgs {
 /// Show the settings that a run would have, and where each comes from
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
-    /// The breaker; without one, the settings of a name that no section speaks of
+    /// The breaker; without one, the settings for a name without its own section
     #[arg(value_name = "NAME")]
     pub name: Option<Name>,
 

@@ -3,7 +3,7 @@
 //! What the command line's own declarations give is generated; the names, which only the state knows, come from calling
 //! `brk status --names`, by what is added here for bash, zsh and fish.
 
-use clap::CommandFactory;
+use clap::{Arg, Command, CommandFactory};
 use clap_complete::{Shell, generate};
 
 use crate::cli::{Cli, CompletionsArgs};
@@ -32,7 +32,38 @@ pub fn run(args: &CompletionsArgs) -> Result<Exit, Error> {
 /// Registers the function that knows names in the place of the generated one, which it calls for all else.
 fn bash(script: &str) -> String {
     let functions = script.split("\nif [[ \"${BASH_VERSINFO[0]}\" -eq 4").next().unwrap_or(script);
-    format!("{}\n{BASH}", functions.trim_end())
+    let command = Cli::command();
+    let global = value_flags(&command);
+    let mut others: Vec<String> = command.get_subcommands().flat_map(value_flags).collect();
+    others.retain(|flag| !["--name", "--profile"].contains(&flag.as_str()));
+    others.extend(global.clone());
+    others.sort();
+    others.dedup();
+    let others: Vec<String> = others.iter().map(|flag| format!("*,{flag}")).collect();
+    let names = BASH
+        .replace("@GLOBAL_VALUE_FLAGS@", &global.join(" | "))
+        .replace("@VALUE_FLAGS@", &others.join(" | "));
+    format!("{}\n{names}", functions.trim_end())
+}
+
+/// The flags of a command that take the next word as their value.
+fn value_flags(command: &Command) -> Vec<String> {
+    let takes_word = |arg: &&Arg| arg.get_action().takes_values() && !arg.is_require_equals_set();
+    let flags = command.get_arguments().filter(takes_word).flat_map(|arg| {
+        let long = arg.get_long_and_visible_aliases().unwrap_or_default().into_iter();
+        let short = arg.get_short_and_visible_aliases().unwrap_or_default().into_iter();
+        long.map(|long| format!("--{long}")).chain(short.map(|short| format!("-{short}")))
+    });
+    flags.collect()
+}
+
+/// All of them, of any command.
+fn all_value_flags() -> String {
+    let command = Cli::command();
+    let mut flags: Vec<String> = command.get_subcommands().chain([&command]).flat_map(value_flags).collect();
+    flags.sort();
+    flags.dedup();
+    flags.join(" ")
 }
 
 /// Lets names be completed where the generated script would offer files.
@@ -74,5 +105,5 @@ fn fish(script: &str) -> String {
         }
         named.push('\n');
     }
-    named + FISH
+    named + &FISH.replace("@VALUE_FLAGS@", &all_value_flags())
 }

@@ -2,16 +2,19 @@
 
 use std::cell::OnceCell;
 
+use super::store_address;
 use crate::breaker::PhaseKind;
-use crate::cli::{Global, Settings};
-use crate::config::layers::{Layers, Resolved};
-use crate::config::{hooks, store};
+use crate::cli::Global;
 use crate::env::Env;
 use crate::error::Error;
 use crate::hook;
 use crate::name::Name;
 use crate::output::say;
+use crate::plan::hooks;
 use crate::render::style::Charset;
+use crate::settings::Settings;
+use crate::settings::resolve::{Layers, Resolved};
+use crate::settings::table::SETTINGS;
 use crate::store::file::FileStore;
 use crate::store::{Address, AnyStore, StoreError, Updated};
 
@@ -40,13 +43,13 @@ impl<'a> Context<'a> {
     }
 
     /// Reads where the shared store is. A file that is wrong has been told of already where it does not matter.
-    pub fn find_store(&self, files_may_be_wrong: bool) -> Result<(), Error> {
-        let none = Layers::default();
+    pub fn find_store(&self, tolerates_bad_config: bool) -> Result<(), Error> {
+        let none = Layers::none(SETTINGS);
         let layers = match self.layers() {
-            Err(_) if files_may_be_wrong => &none,
+            Err(_) if tolerates_bad_config => &none,
             layers => layers?,
         };
-        if let Some(address) = store::address(layers, &self.global, self.env)? {
+        if let Some(address) = store_address::address(layers, &self.global, self.env)? {
             self.address.get_or_init(|| address);
         }
         Ok(())
@@ -60,10 +63,11 @@ impl<'a> Context<'a> {
     /// The configuration files.
     pub fn layers(&self) -> Result<&Layers, Error> {
         if self.layers.get().is_none() {
-            let layers = Layers::read(self.env, self.global.config.as_deref())?;
+            let layers = Layers::read(SETTINGS, self.env, self.global.config.as_deref())?;
+            layers.warnings.iter().for_each(|warning| warn(None, warning));
             return Ok(self.layers.get_or_init(|| layers));
         }
-        Ok(self.layers.get_or_init(Layers::default))
+        Ok(self.layers.get_or_init(|| Layers::none(SETTINGS)))
     }
 
     /// The settings of a breaker, as far as they can be read: for what needs no policy.

@@ -4,9 +4,9 @@ use super::Context;
 use super::change_reporter::ChangeReporter;
 use crate::breaker::event::{Hold, HoldAs};
 use crate::cli::{HoldArgs, HoldState};
-use crate::config::policy;
 use crate::error::Error;
 use crate::exit::{self, Exit};
+use crate::plan::policy;
 use crate::render::change::{Change, OperatorAction, Summary};
 use crate::store::{Store, Unknown};
 

@@ -1,4 +1,7 @@
-//! `brk man`: the manual pages that are generated from the command line's own declarations, a page a command.
+//! `brk man`: the manual pages that are generated from the command line's own declarations, a page a command, and the
+//! page of the configuration with the keys that there are.
+
+mod keys;
 
 use std::io;
 
@@ -8,6 +11,7 @@ use clap_mangen::Man;
 use crate::cli::{Cli, ManArgs};
 use crate::error::Error;
 use crate::exit::{self, Exit};
+use crate::settings::table::SETTINGS;
 
 /// The day of the last change to what the pages say; a page has to bear one.
 const DATE: &str = "2026-11-30";
@@ -32,12 +36,12 @@ const CHECK_EXIT: &[(&str, &str)] = &[
 ];
 
 const OTHER_EXIT: &[(&str, &str)] =
-    &[("0", "Done."), ("1", "No such breaker, or not possible."), ("2", "Bad usage.")];
+    &[("0", "Done."), ("1", "Failure, e.g. no such breaker."), ("2", "Bad usage.")];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
-    ("BRK_STATE_DIR", "Where breakers are remembered, where --state-dir does not say."),
-    ("BRK_CONFIG", "The only configuration file to read, where --config does not say."),
-    ("BRK_STORE", "The address of a shared store, where --store does not say."),
+    ("BRK_STATE_DIR", "Where breakers are remembered; overridden by --state-dir."),
+    ("BRK_CONFIG", "The only configuration file to read; overridden by --config."),
+    ("BRK_STORE", "The address of a shared store; overridden by --store."),
     ("STATE_DIRECTORY", "The same as BRK_STATE_DIR, as systemd gives it to a unit with StateDirectory=."),
     ("XDG_STATE_HOME", "Breakers are remembered in brk below it; by default it is ~/.local/state."),
     ("NO_COLOR", "Where it is set, nothing is coloured unless --color=always asks for it."),
@@ -45,7 +49,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 
 const FILES: &[(&str, &str)] = &[
     ("/etc/brk/config.toml", "The configuration of the host; see brk-config(5)."),
-    ("~/.config/brk/config.toml", "The configuration of the user, which is stronger."),
+    ("~/.config/brk/config.toml", "The configuration of the user, which takes precedence."),
     ("~/.local/state/brk", "The breakers and their histories, a few files for each."),
 ];
 
@@ -61,6 +65,7 @@ pub fn run(args: &ManArgs) -> Result<Exit, Error> {
         let page = page(command, &names).map_err(failed)?;
         std::fs::write(path, page).map_err(failed)?;
     }
+    std::fs::write(args.dir.join("brk-config.5"), keys::page(SETTINGS)).map_err(failed)?;
     Ok(Exit::Code(exit::DONE))
 }
 

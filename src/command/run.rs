@@ -10,11 +10,11 @@ use std::path::Path;
 use super::Context;
 use crate::breaker::outcome::{Ending, Outcome};
 use crate::cli::RunArgs;
-use crate::config::{Plan, Voice};
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::name::Name;
 use crate::output::{Capture, say};
+use crate::plan::{Plan, Quiet};
 use crate::settings::value::{FallbackOn, Show};
 use crate::supervise;
 use attempt::{Attempts, Ran};
@@ -48,7 +48,7 @@ pub fn run(args: RunArgs, context: &Context) -> Result<Exit, Error> {
     let exit = match outcome {
         Outcomes::Refused(refused) => {
             report.refused(&refused);
-            if plan.refusal.voice == Voice::Line && plan.show != Show::OnChange {
+            if plan.refusal.quiet == Quiet::No && plan.show != Show::OnChange {
                 say(&format!("{}: {}", args.name, refused.text));
             }
             match fallback(&plan, &[FallbackOn::Refused])? {

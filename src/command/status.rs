@@ -2,13 +2,14 @@
 
 use super::{Context, select, watch};
 use crate::cli::StatusArgs;
-use crate::config::policy;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::output::{self, print, show};
-use crate::render::detail::Setting;
+use crate::plan::policy;
+use crate::render::detail::PolicyLine;
 use crate::render::table::{self, Width};
 use crate::render::{Shown, detail, json};
+use crate::settings::table::SETTINGS;
 use crate::store::AnyStore;
 use crate::store::Store;
 
@@ -78,19 +79,16 @@ fn text(
 
 /// The policy of the last run, and where each value would come from today. One that the configuration would not give
 /// was a flag of that run, or has been changed since.
-fn settings(shown: &Shown, context: &Context) -> Vec<Setting> {
+fn settings(shown: &Shown, context: &Context) -> Vec<PolicyLine> {
     let resolved = context.settings(&shown.name);
-    let configured = detail::settings(&policy(&resolved).unwrap_or_default());
-    let mut settings = detail::settings(&shown.snapshot.breaker.policy);
-    for (setting, configured) in settings.iter_mut().zip(configured) {
-        let origin = if setting.value != configured.value {
+    let configured = policy(&resolved).unwrap_or_default();
+    detail::policy_lines(SETTINGS, &shown.snapshot.breaker.policy, |row, value, of| {
+        if value != of(&configured) {
             "as the last run had it".to_owned()
-        } else if let Some(origin) = resolved.origins.get(setting.key) {
-            format!("{}:{}", origin.path.display(), origin.line)
+        } else if let Some(origin) = resolved.origin(row.key) {
+            origin.place.to_string()
         } else {
             "default".to_owned()
-        };
-        setting.origin = Some(origin);
-    }
-    settings
+        }
+    })
 }

@@ -3,11 +3,12 @@
 use super::Context;
 use super::change_reporter::ChangeReporter;
 use crate::breaker::{Breaker, PhaseKind, TripFor};
-use crate::cli::{Settings, TripArgs};
-use crate::config::Plan;
+use crate::cli::TripArgs;
 use crate::error::Error;
 use crate::exit::{self, Exit};
+use crate::plan::Plan;
 use crate::render::change::{Change, OperatorAction, Summary};
+use crate::settings::Settings;
 use crate::store::{Store, Unknown};
 
 pub fn run(args: &TripArgs, context: &Context) -> Result<Exit, Error> {

@@ -7,14 +7,15 @@ use crate::breaker::Totals;
 use crate::breaker::policy::{Policy, WindowSize};
 use crate::breaker::time::Timestamp;
 use crate::name::Name;
+use crate::settings::{PolicyValue, Setting};
 use crate::store::Snapshot;
 
-/// A setting of the policy in words, and where it comes from, where that is known.
+/// A setting of the policy, and where its value comes from.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct PolicyLine {
     pub key: &'static str,
-    pub value: String,
-    pub origin: Option<String>,
+    pub value: PolicyValue,
+    pub origin: String,
 }
 
 /// How many of the last events and outcomes are shown.
@@ -36,7 +37,7 @@ impl Page {
     }
 }
 
-pub fn detail(shown: &Shown, settings: &[Setting], store: &str, charset: Charset) -> String {
+pub fn detail(shown: &Shown, settings: &[PolicyLine], store: &str, charset: Charset) -> String {
     let Shown { name, snapshot, recent, .. } = shown;
     let breaker = &snapshot.breaker;
     let mut page = Page(heading(name, snapshot));
@@ -51,8 +52,8 @@ pub fn detail(shown: &Shown, settings: &[Setting], store: &str, charset: Charset
     page.line("store", store);
     page.gap();
     for (index, setting) in settings.iter().enumerate() {
-        let origin = setting.origin.as_ref().map(|origin| format!("# {origin}")).unwrap_or_default();
-        let text = format!("{:19} {:10} {}", setting.key, setting.value, paint(DIM, &origin));
+        let origin = paint(DIM, &format!("# {}", setting.origin));
+        let text = format!("{:19} {:10} {origin}", setting.key, setting.value.to_string());
         page.line(if index == 0 { "policy" } else { "" }, text.trim_end());
     }
     let events: Vec<_> = recent
@@ -200,25 +201,16 @@ fn totals(page: &mut Page, totals: &Totals) {
     page.line("", &format!("{probes} probes, {lost} of them lost"));
 }
 
-/// The settings of a policy, by the names of their flags.
-pub fn settings(policy: &Policy) -> Vec<Setting> {
-    let off = || "off".to_owned();
-    let number = |number: std::num::NonZeroU32| number.to_string();
-    let all = [
-        ("failures", policy.failures.map_or_else(off, number)),
-        ("failure-rate", policy.failure_rate.map_or_else(off, |rate| rate.to_string())),
-        ("slow-rate", policy.slow_rate.map_or_else(off, |rate| rate.to_string())),
-        ("slow-after", policy.slow_after.map_or_else(off, |after| after.to_string())),
-        ("window", policy.window.to_string()),
-        ("min-calls", number(policy.min_calls)),
-        ("cooldown", policy.cooldown().to_string()),
-        ("backoff", policy.backoff.to_string()),
-        ("max-cooldown", policy.max_cooldown.to_string()),
-        ("jitter", policy.jitter.to_string()),
-        ("probes", number(policy.probes)),
-        ("probe-successes", number(policy.probe_successes)),
-        ("probe-failures", number(policy.probe_failures)),
-        ("run-at-least-every", policy.run_at_least_every.map_or_else(off, |every| every.to_string())),
-    ];
-    all.map(|(key, value)| Setting { key, value, origin: None }).into()
+/// The settings of a policy, by the names of their flags. `origin` says where a value comes from.
+pub fn policy_lines(
+    rows: &'static [Setting],
+    policy: &Policy,
+    origin: impl Fn(&Setting, PolicyValue, fn(&Policy) -> PolicyValue) -> String,
+) -> Vec<PolicyLine> {
+    let line = |row: &'static Setting| {
+        let of = row.policy?;
+        let value = of(policy);
+        Some(PolicyLine { key: row.key, value, origin: origin(row, value, of) })
+    };
+    rows.iter().filter_map(line).collect()
 }

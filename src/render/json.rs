@@ -1,13 +1,17 @@
 //! Breakers as machines read them.
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
 use super::{Shown, millis_time, wall_time, words};
 use crate::breaker::event::Hold;
-use crate::breaker::policy::{Policy, WindowSize};
+use crate::breaker::policy::{Cooldown, Policy, WindowSize};
 use crate::breaker::time::{Millis, Timestamp};
 use crate::breaker::{Phase, PhaseKind, Totals};
 use crate::name::Name;
+use crate::settings::table::SETTINGS;
+use crate::settings::types::Type;
+use crate::settings::{PolicyValue, Setting};
 use crate::signal;
 use crate::store::{Slot, Snapshot};
 
@@ -39,7 +43,7 @@ struct Object<'a> {
     last: Option<LastObject<'a>>,
     probes: Vec<ProbeObject<'a>>,
     slots: Vec<SlotObject>,
-    policy: PolicyObject,
+    policy: PolicyObject<'a>,
     store: &'a str,
 }
 
@@ -86,26 +90,6 @@ struct SlotObject {
     pid: u32,
     command_pid: Option<u32>,
     since: Option<String>,
-}
-
-#[derive(Serialize)]
-struct PolicyObject {
-    failures: Option<u32>,
-    failure_rate: Option<f64>,
-    slow_rate: Option<f64>,
-    slow_after_ms: Option<Millis>,
-    window: Option<u32>,
-    window_ms: Option<Millis>,
-    min_calls: u32,
-    cooldown_ms: Millis,
-    cooldown_runs: u32,
-    backoff: f64,
-    max_cooldown_ms: Millis,
-    jitter: f64,
-    probes: u32,
-    probe_successes: u32,
-    probe_failures: u32,
-    run_at_least_every_ms: Option<Millis>,
 }
 
 /// The document of `brk status --json`.
@@ -182,7 +166,7 @@ fn object<'a>(shown: &'a Shown, store: &'a str) -> Object<'a> {
             })
             .collect(),
         slots: slots.iter().map(slot).collect(),
-        policy: policy(&breaker.policy),
+        policy: PolicyObject { rows: SETTINGS, policy: &breaker.policy },
         store,
     }
 }
@@ -191,27 +175,43 @@ fn slot(slot: &Slot) -> SlotObject {
     SlotObject { pid: slot.holder.pid, command_pid: slot.holder.command, since: slot.since.map(millis_time) }
 }
 
-fn policy(policy: &Policy) -> PolicyObject {
-    let (window, window_ms) = match policy.window {
-        WindowSize::Count(count) => (Some(count.get()), None),
-        WindowSize::Span(span) => (None, Some(span)),
-    };
-    PolicyObject {
-        failures: policy.failures.map(Into::into),
-        failure_rate: policy.failure_rate.map(|rate| rate.share()),
-        slow_rate: policy.slow_rate.map(|rate| rate.share()),
-        slow_after_ms: policy.slow_after,
-        window,
-        window_ms,
-        min_calls: policy.min_calls.into(),
-        cooldown_ms: policy.cooldown,
-        cooldown_runs: policy.cooldown_runs,
-        backoff: policy.backoff,
-        max_cooldown_ms: policy.max_cooldown,
-        jitter: policy.jitter.share(),
-        probes: policy.probes.into(),
-        probe_successes: policy.probe_successes.into(),
-        probe_failures: policy.probe_failures.into(),
-        run_at_least_every_ms: policy.run_at_least_every,
+/// The settings of a policy, named as their keys, with the unit where there is one.
+#[derive(Clone, Copy)]
+pub struct PolicyObject<'a> {
+    pub rows: &'static [Setting],
+    pub policy: &'a Policy,
+}
+
+impl Serialize for PolicyObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for row in self.rows {
+            let Some(of) = row.policy else { continue };
+            let name = row.key.replace('-', "_");
+            let in_ms = format!("{name}_ms");
+            match of(self.policy) {
+                PolicyValue::Off => {
+                    let name = if row.value == Type::Duration { &in_ms } else { &name };
+                    map.serialize_entry(name, &None::<u32>)?;
+                }
+                PolicyValue::Count(count) => map.serialize_entry(&name, &count)?,
+                PolicyValue::Rate(rate) => map.serialize_entry(&name, &rate.share())?,
+                PolicyValue::Duration(length) => map.serialize_entry(&in_ms, &length)?,
+                PolicyValue::Cooldown(Cooldown { time, runs }) => {
+                    map.serialize_entry(&in_ms, &time)?;
+                    map.serialize_entry(&format!("{name}_runs"), &runs)?;
+                }
+                PolicyValue::Factor(factor) => map.serialize_entry(&name, &factor)?,
+                PolicyValue::Window(window) => {
+                    let (count, span) = match window {
+                        WindowSize::Count(count) => (Some(count), None),
+                        WindowSize::Span(span) => (None, Some(span)),
+                    };
+                    map.serialize_entry(&name, &count)?;
+                    map.serialize_entry(&in_ms, &span)?;
+                }
+            }
+        }
+        map.end()
     }
 }

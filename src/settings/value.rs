@@ -1,16 +1,64 @@
-//! Values as users write them. Each parser says what would have been right.
+//! Values as users write them. Each parser says what would have been right. Not here: how a type is called and written
+//! in TOML (`types`).
 
+use std::ffi::OsStr;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use clap::ValueEnum;
-
+use super::types::either;
 use crate::breaker::outcome::Spec;
 use crate::breaker::policy::{Cooldown, Rate, WindowSize};
 use crate::breaker::time::Millis;
 use crate::profile::{self, Profile};
 use crate::signal;
 
+/// An enum whose values are words.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($variant),+ }
+
+        impl $name {
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            pub fn parse(text: &str) -> Result<$name, String> {
+                match text {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err(format!("expected {}", either($name::WORDS))),
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// When the fallback runs.
+    FallbackOn { Refused = "refused", Failure = "failure", Timeout = "timeout" }
+}
+
+words! {
+    /// What is shown of a command's output.
+    Show { Stream = "stream", OnFailure = "on-failure", OnChange = "on-change" }
+}
+
+words! {
+    /// What happens to a run if the state cannot be used.
+    OnStateError { Run = "run", Refuse = "refuse" }
+}
+
+words! {
+    /// What happens to a run if the shared store cannot be used.
+    OnStoreError { Local = "local", Run = "run", Refuse = "refuse" }
+}
+
+impl FallbackOn {
+    pub fn parse_list(text: &str) -> Result<Vec<FallbackOn>, String> {
+        text.split(',').map(|word| FallbackOn::parse(word.trim())).collect()
+    }
+}
+
+/// Whether a run waits until it is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     No,
@@ -18,32 +66,40 @@ pub enum Wait {
     Forever,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FallbackOn {
-    Refused,
-    Failure,
-    Timeout,
+/// What is text, and no other bytes.
+pub fn text(given: &OsStr) -> Result<&str, String> {
+    given.to_str().ok_or_else(|| "not UTF-8".to_owned())
 }
 
-/// What is shown of a command's output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Show {
-    Stream,
-    OnFailure,
-    OnChange,
+pub fn boolean(text: &str) -> Result<bool, String> {
+    match text {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err("expected true or false".to_owned()),
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OnStateError {
-    Run,
-    Refuse,
+/// One element of a list of endings: what one use of a flag names.
+pub fn specs_list(text: &str) -> Result<Vec<Specs>, String> {
+    specs(text).map(|specs| vec![specs])
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OnStoreError {
-    Local,
-    Run,
-    Refuse,
+/// The address of a store; an empty one is none. It is not repeated if it is wrong: it may hold a password.
+pub fn url(text: &str) -> Result<String, String> {
+    if !text.is_empty() {
+        address(text)?;
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(feature = "redis")]
+fn address(text: &str) -> Result<(), String> {
+    crate::store::Address::parse(text).map(drop).map_err(|flaw| flaw.to_string())
+}
+
+#[cfg(not(feature = "redis"))]
+fn address(_text: &str) -> Result<(), String> {
+    Err("this brk was built without the shared store; build it with the cargo feature 'redis'".to_owned())
 }
 
 const DURATION_HINT: &str = "write 90 (seconds), 1.5s, 300ms, 10m, 1h30m or 2d";
@@ -88,9 +144,10 @@ pub fn positive_rate(text: &str) -> Result<Rate, String> {
 
 /// A factor of growth.
 pub fn factor(text: &str) -> Result<f64, String> {
+    const RANGE: std::ops::RangeInclusive<f64> = 1.0..=1_000_000.0;
     number(text)
-        .filter(|factor| *factor >= 1.0)
-        .ok_or_else(|| "not a factor of 1 or more; write 2 or 1.5".to_owned())
+        .filter(|factor| RANGE.contains(factor))
+        .ok_or_else(|| "not a factor from 1 to 1000000; write 2 or 1.5".to_owned())
 }
 
 pub fn window(text: &str) -> Result<WindowSize, String> {
@@ -344,7 +401,7 @@ mod tests {
             assert!(count(text).is_err(), "{text:?}");
         }
         assert!(positive_count("0").is_err());
-        for text in ["0.9", "-1", "nan", "x", ""] {
+        for text in ["0.9", "-1", "nan", "x", "", "1000001", &"9".repeat(309), &"9".repeat(400)] {
             assert!(factor(text).is_err(), "{text:?}");
         }
     }

@@ -19,7 +19,7 @@ _brk_with_names() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-        --state-dir | --config | --color)
+        @GLOBAL_VALUE_FLAGS@)
             [[ ${COMP_WORDS[i + 1]} != = ]] || ((i++))
             ((++i < COMP_CWORD)) || break
             [[ $word != --state-dir ]] || state=(--state-dir "${COMP_WORDS[i]/#~\//$HOME/}")
@@ -52,7 +52,7 @@ _brk_with_names() {
         _brk_list < <("$1" profiles --names 2>/dev/null)
         return
         ;;
-    *,--state-dir | *,--config | *,--color | *,--output | *,-o | *,--svg | *,--since | *,-n | *,--lines | *,--for | *,--reason) ;;
+    @VALUE_FLAGS@) ;;
     profiles,*)
         if [[ $cur != -* ]]; then
             _brk_list < <("$1" profiles --names 2>/dev/null)

@@ -15,8 +15,18 @@ function __brk_list
 end
 
 function __brk_has_operand
-    set -l words (commandline -opc | string match -v -- '-*')
-    test (count $words) -gt 2
+    set -l operands 0
+    set -l is_value 0
+    for word in (commandline -opc)
+        if test $is_value -eq 1
+            set is_value 0
+        else if contains -- $word @VALUE_FLAGS@
+            set is_value 1
+        else if not string match -q -- '-*' $word
+            set operands (math $operands + 1)
+        end
+    end
+    test $operands -gt 2
 end
 
 complete -c brk -n "__fish_brk_using_subcommand check explain history metrics status reset trip release forget config" -f -a "(__brk_list status --names)"

@@ -11,12 +11,12 @@ use crate::breaker::{
     Admission, AdmissionRequest, Breaker, Completion, Mode, Permit, PermitKind, Phase, PhaseKind, Refusal,
     Report, Task,
 };
-use crate::config::Plan;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::hook;
 use crate::name::Name;
 use crate::output::say;
+use crate::plan::Plan;
 use crate::render::{wall_time, words};
 use crate::settings::value::{OnStateError, OnStoreError};
 use crate::store::place::OccupancyLock;

@@ -1,11 +1,5 @@
-//! From what was written to what a run needs: settings become a policy, rules and limits that are valid, or an error
-//! that names the flags which contradict each other.
-
-pub mod defaults;
-mod file;
-mod form;
-pub mod layers;
-pub mod store;
+//! From what was set to what a run needs: settings become a policy, rules and limits that are valid, or an error that
+//! names the flags that contradict each other. Not here: where a setting comes from (`settings`).
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -16,15 +10,14 @@ use crate::breaker::outcome::{Rules, Spec, Verdict};
 use crate::breaker::policy::{Contradiction, Draft, Policy};
 use crate::breaker::time::Millis;
 use crate::breaker::{CooldownParts, Mode};
-use crate::cli::Settings;
 use crate::error::Error;
 use crate::exit::{self, OnTimeout};
 use crate::hook::{self, Hooks};
-use crate::settings::value::Specs;
-use crate::settings::value::{FallbackOn, OnStateError, OnStoreError, Show, Wait};
+use crate::settings::Settings;
+use crate::settings::resolve::{Rank, Resolved};
+use crate::settings::value::{FallbackOn, OnStateError, OnStoreError, Show, Specs, Wait};
 use crate::signal;
 use crate::supervise::{Escalate, Leftovers, Limits};
-use layers::{Rank, Resolved};
 
 /// What a run needs to know beside its name and its command.
 #[derive(Debug)]
@@ -56,7 +49,7 @@ pub struct Retry {
     pub max_delay: Millis,
 }
 
-/// What runs in the command's stead, and when.
+/// What runs instead of the command, and when.
 #[derive(Debug)]
 pub struct Fallback {
     pub script: OsString,
@@ -74,13 +67,13 @@ pub struct Check {
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal {
     pub exit: u8,
-    pub voice: Voice,
+    pub quiet: Quiet,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Voice {
-    Line,
-    Silent,
+pub enum Quiet {
+    No,
+    Yes,
 }
 
 const KILL_AFTER: Duration = Duration::from_secs(5);
@@ -103,7 +96,7 @@ impl Plan {
             mode: if settings.observe == Some(true) { Mode::Observe } else { Mode::Enforce },
             refusal: Refusal {
                 exit: settings.refused_exit.unwrap_or(exit::REFUSED),
-                voice: if settings.quiet == Some(true) { Voice::Silent } else { Voice::Line },
+                quiet: if settings.quiet == Some(true) { Quiet::Yes } else { Quiet::No },
             },
             on_timeout: match settings.preserve_status {
                 Some(true) => OnTimeout::PreserveStatus,
@@ -124,7 +117,7 @@ impl Plan {
                 script,
                 on: match settings.fallback_on.as_slice() {
                     [] => vec![FallbackOn::Refused],
-                    given => given.to_vec(),
+                    reasons => reasons.to_vec(),
                 },
             }),
             show: settings.output.unwrap_or(Show::Stream),
@@ -178,7 +171,7 @@ pub fn policy(resolved: &Resolved) -> Result<Policy, Error> {
     Policy::new(draft).map_err(|contradiction| {
         let (what, keys) = match contradiction {
             Contradiction::MinCallsAboveWindow { min_calls, window } => (
-                format!("--min-calls {min_calls} is above --window {window}: so many runs are never in it"),
+                format!("--min-calls {min_calls} is above --window {window}: the window never holds that many runs"),
                 &["min-calls", "window"][..],
             ),
             Contradiction::SlowRateWithoutSlowAfter => {
@@ -203,12 +196,12 @@ fn rules(resolved: &Resolved) -> Result<Rules, Error> {
         ("ignore-on", Verdict::Ignored, &settings.ignore_on),
         ("trip-on", Verdict::Trip, &settings.trip_on),
     ];
-    let mut given: Vec<(Rank, &str, Verdict, &Spec)> = Vec::new();
+    let mut named: Vec<(Rank, &str, Verdict, &Spec)> = Vec::new();
     for (key, verdict, lists) in lists {
-        let rank = resolved.origins.get(key).map_or(Rank::ByHand, |origin| origin.rank);
+        let rank = resolved.rank(key);
         for spec in lists.iter().flat_map(|Specs(specs)| specs) {
             // What trips fails: these two may name the same ending.
-            let clash = given.iter().find_map(|(other_rank, other_key, other_verdict, other)| {
+            let clash = named.iter().find_map(|(other_rank, other_key, other_verdict, other)| {
                 let clashes = *other_rank == rank && other_verdict.outcome() != verdict.outcome();
                 clashes.then(|| overlap(other, spec)).flatten().map(|both| (both, *other_key))
             });
@@ -216,12 +209,12 @@ fn rules(resolved: &Resolved) -> Result<Rules, Error> {
                 let what = format!("{both} is in both --{other_key} and --{key}; name it in one of them");
                 return Err(Error::Usage(resolved.with_places(what, &[other_key, key])));
             }
-            given.push((rank, key, verdict, spec));
+            named.push((rank, key, verdict, spec));
         }
     }
     let base = settings.profile.map_or_else(Rules::base, |profile| profile.rules());
-    given.sort_by_key(|(rank, ..)| *rank);
-    let layers = given.chunk_by(|(one, ..), (other, ..)| one == other);
+    named.sort_by_key(|(rank, ..)| *rank);
+    let layers = named.chunk_by(|(one, ..), (other, ..)| one == other);
     Ok(layers.fold(base, |rules, layer| {
         let layer: Vec<_> = layer.iter().map(|(_, _, verdict, spec)| ((*spec).clone(), *verdict)).collect();
         rules.overridden(&layer)
