@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::tools::{needs, run_python};
 use crate::util::{Sandbox, brk, finish};
 
-fn pages() -> Vec<PathBuf> {
+/// The sources of all pages.
+pub fn pages() -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
     let entries = std::fs::read_dir(dir).expect("man/").map(|entry| entry.expect("an entry").path());
     let is_page = |path: &PathBuf| {

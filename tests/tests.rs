@@ -32,6 +32,7 @@ mod outage;
 mod process;
 mod profiles;
 mod readme;
+mod rendered;
 mod run;
 mod seeds;
 mod server;

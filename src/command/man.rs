@@ -93,6 +93,8 @@ fn page(command: &Command, names: &[String]) -> io::Result<String> {
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     examples(&after, &mut text);
+    let long = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+    limits(&long, &mut text);
     let exit = match name.as_str() {
         "brk-run" => RUN_EXIT,
         "brk-check" => CHECK_EXIT,
@@ -132,6 +134,22 @@ fn examples(after: &str, text: &mut String) {
     }
     if literal {
         text.push_str(".fi\n.RE\n");
+    }
+}
+
+/// The limits that only the long help has, one item for each sentence. A sentence may take several lines of the help; it
+/// ends at a full stop that is the last character of its line.
+fn limits(long: &str, text: &mut String) {
+    let Some((_, limits)) = long.split_once("Limits:\n") else { return };
+    text.push_str(".SH LIMITS\n");
+    let mut starts = true;
+    for line in limits.lines().map(str::trim) {
+        if starts {
+            text.push_str(".IP \\(bu 2\n");
+        }
+        text.push_str(&escaped(line));
+        text.push('\n');
+        starts = line.ends_with('.');
     }
 }
 
