@@ -1,5 +1,7 @@
 //! Turns breakers and their histories into text. Nothing here prints.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 pub mod change;
 pub mod detail;
 pub mod explain;

@@ -135,12 +135,12 @@ const WORDS: &[&str] = &[
 ];
 
 const VARIABLES: &[(&str, &[&str])] = &[
-    ("BRK_STATE_DIR", &["", "relative", "/dev/null", "/proc/self", "\u{202e}", "/nonexistent/a/b"]),
+    ("BRK_STATE_DIR", &["", "relative", "/dev/null", "/proc/self", "\u{202e}", "/proc/nonexistent/a/b"]),
     ("BRK_CONFIG", &["", "missing.toml", "/dev/null", "/", "."]),
     ("BRK_STORE", &["", "redis://", "nonsense", "redis://127.0.0.1:1/0"]),
     ("XDG_STATE_HOME", &["", "relative", "/dev/null"]),
     ("STATE_DIRECTORY", &["", ":", "::a", "/dev/full:/x"]),
-    ("HOME", &["", "/nonexistent", "relative"]),
+    ("HOME", &["", "/proc/nonexistent", "relative"]),
     ("COLUMNS", &["0", "-1", "99999999999"]),
     ("RUST_BACKTRACE", &["full"]),
     ("TMPDIR", &["", "/nonexistent"]),

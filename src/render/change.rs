@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{json, style, wall_time, words};
 use crate::breaker::event::HoldAs;
 use crate::breaker::time::{Clock, Millis, Timestamp};
-use crate::breaker::{Breaker, Phase, PhaseKind};
+use crate::breaker::{Breaker, PhaseKind};
 use crate::name::Name;
 use crate::store::Updated;
 
@@ -94,10 +94,7 @@ impl Change {
             standing: Summary::of(breaker, now),
             generation: breaker.generation,
             clock: updated.clock,
-            retry_at: match &breaker.phase {
-                Phase::Open(opening) => Some(opening.retry_at),
-                _ => None,
-            },
+            retry_at: breaker.phase.retry_at(),
             until: breaker.active_hold(now).and_then(|hold| hold.until),
         };
         Change { name: name.clone(), action, before, after: Some(after), changed }

@@ -181,7 +181,9 @@ impl Teller<'_> {
                 let rate = breaker.policy.slow_rate.map(|rate| format!(", and {rate} opens it"));
                 format!("{slow} of {total} runs in the window were slow{}", rate.unwrap_or_default())
             }
-            why => words::opened_by(why),
+            why @ (OpenedBy::TripOn { .. } | OpenedBy::Probe { .. } | OpenedBy::Operator { .. }) => {
+                words::opened_by(why)
+            }
         };
         let cooldown = breaker.cooldown.unwrap_or_default();
         let mut told = vec![format!(
@@ -279,10 +281,11 @@ fn no_matter(opening: &Opening, recent: &[Entry]) -> Option<String> {
     let since = recent.iter().filter(|entry| entry.clock.time() >= opening.at);
     let (mut late, mut refused) = (0_u32, 0_u64);
     for event in since.flat_map(|entry| &entry.events) {
-        match &event.kind {
-            EventKind::Late { .. } => late += 1,
-            EventKind::Refused { count, .. } => refused += count,
-            _ => {}
+        if let EventKind::Late { .. } = &event.kind {
+            late += 1;
+        }
+        if let EventKind::Refused { count, .. } = &event.kind {
+            refused += count;
         }
     }
     let mut parts = Vec::new();

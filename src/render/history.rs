@@ -156,7 +156,11 @@ fn style(kind: &EventKind) -> Style {
         EventKind::Closed | EventKind::Reset => GREEN.bold(),
         EventKind::Held { .. } | EventKind::Released => MAGENTA.bold(),
         EventKind::Refused { .. } => DIM,
-        ended => Mark::of(ended).map_or(PLAIN, Mark::style),
+        EventKind::Ended { .. }
+        | EventKind::Late { .. }
+        | EventKind::Lost { .. }
+        | EventKind::StoreLost { .. }
+        | EventKind::StoreBack => Mark::of(kind).map_or(PLAIN, Mark::style),
     }
 }
 

@@ -48,13 +48,7 @@ pub fn open_metrics(breakers: &[Shown]) -> String {
         "brk_retry_timestamp_seconds",
         "When the open breaker admits a probe.",
         breakers,
-        |shown| {
-            let opening = match &shown.snapshot.breaker.phase {
-                crate::breaker::Phase::Open(opening) => Some(opening),
-                _ => None,
-            };
-            opening.map(|opening| wall(shown, opening.retry_at))
-        },
+        |shown| shown.snapshot.breaker.phase.retry_at().map(|at| wall(shown, at)),
     );
     gauge(&mut text, "brk_last_run_timestamp_seconds", "When the last run ended.", breakers, |shown| {
         shown.snapshot.breaker.last.as_ref().map(|last| wall(shown, last.at))

@@ -64,7 +64,14 @@ impl State {
             }
             EventKind::HalfOpen => Some(State::HalfOpen),
             EventKind::Closed | EventKind::Reset => Some(State::Closed),
-            _ => None,
+            EventKind::Ended { .. }
+            | EventKind::Late { .. }
+            | EventKind::Refused { .. }
+            | EventKind::Lost { .. }
+            | EventKind::Held { .. }
+            | EventKind::Released
+            | EventKind::StoreLost { .. }
+            | EventKind::StoreBack => None,
         }
     }
 
@@ -73,7 +80,17 @@ impl State {
         match kind {
             EventKind::HalfOpen => State::Open,
             EventKind::Closed | EventKind::Inconclusive { .. } => State::HalfOpen,
-            _ => State::Closed,
+            EventKind::Ended { .. }
+            | EventKind::Late { .. }
+            | EventKind::Refused { .. }
+            | EventKind::Lost { .. }
+            | EventKind::Opened { .. }
+            | EventKind::Tripped { .. }
+            | EventKind::Reset
+            | EventKind::Held { .. }
+            | EventKind::Released
+            | EventKind::StoreLost { .. }
+            | EventKind::StoreBack => State::Closed,
         }
     }
 }
@@ -146,10 +163,8 @@ impl Timeline {
 
 /// Whether an outage begins: a failed probe only prolongs one.
 fn is_outage(kind: &EventKind) -> bool {
-    match kind {
-        EventKind::Opened { why, .. } => !matches!(why, OpenedBy::Probe { .. }),
-        kind => matches!(kind, EventKind::Tripped { .. }),
-    }
+    matches!(kind, EventKind::Tripped { .. })
+        || matches!(kind, EventKind::Opened { why, .. } if !matches!(why, OpenedBy::Probe { .. }))
 }
 
 fn why(kind: &EventKind) -> String {
@@ -161,7 +176,16 @@ fn why(kind: &EventKind) -> String {
         }
         EventKind::Tripped { reason: None, .. } => "tripped".to_owned(),
         EventKind::Reset => "reset".to_owned(),
-        _ => String::new(),
+        EventKind::Ended { .. }
+        | EventKind::Late { .. }
+        | EventKind::Refused { .. }
+        | EventKind::Lost { .. }
+        | EventKind::HalfOpen
+        | EventKind::Closed
+        | EventKind::Held { .. }
+        | EventKind::Released
+        | EventKind::StoreLost { .. }
+        | EventKind::StoreBack => String::new(),
     }
 }
 
