@@ -1,5 +1,6 @@
 //! One verb, one file.
 
+mod after_change;
 mod change_reporter;
 mod check;
 mod completions;

@@ -11,7 +11,7 @@ use directories::BaseDirs;
 
 use crate::breaker::time::Reading;
 use crate::lookup;
-use crate::store::Machine;
+use crate::store::Platform;
 use crate::supervise::spawn_with_signals_blocked;
 
 /// How long a home may be looked up, in milliseconds.
@@ -20,7 +20,7 @@ const LOOKUP: u64 = 1_000;
 /// What a command needs of the world around it.
 #[derive(Debug)]
 pub struct Env {
-    pub machine: Machine,
+    pub platform: Platform,
     state_dir: Option<PathBuf>,
     config: Option<PathBuf>,
     store: Option<OsString>,
@@ -33,7 +33,7 @@ pub struct NotText;
 impl Env {
     pub fn read() -> Env {
         Env {
-            machine: Machine { clocks: read_clocks, random, thread: spawn_with_signals_blocked },
+            platform: Platform { clocks: read_clocks, random, thread: spawn_with_signals_blocked },
             state_dir: variable("BRK_STATE_DIR").map(PathBuf::from),
             config: variable("BRK_CONFIG").map(PathBuf::from),
             store: variable("BRK_STORE"),
@@ -58,9 +58,14 @@ impl Env {
         variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
     }
 
+    /// The name of this host.
+    pub fn host(&self) -> String {
+        rustix::system::uname().nodename().to_string_lossy().into_owned()
+    }
+
     /// A random number from 0 to 1.
     pub fn random(&self) -> f64 {
-        (self.machine.random)() as f64 / u64::MAX as f64
+        (self.platform.random)() as f64 / u64::MAX as f64
     }
 
     /// Whether the locale's characters are those of Unicode.

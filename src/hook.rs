@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::breaker::PhaseKind;
 use crate::breaker::outcome::Ending;
 use crate::breaker::time::Clock;
@@ -27,22 +29,30 @@ pub struct Hooks {
     pub on_change: Option<OsString>,
 }
 
+/// What a hook reads: an event as in `history --json`, and what it belongs to.
+#[derive(Serialize)]
+struct Input<'a> {
+    name: &'a Name,
+    host: &'a str,
+    program: Option<&'a str>,
+    #[serde(flatten)]
+    event: history::Object<'a>,
+}
+
 /// A change of phase, and what it came from.
 pub struct Change<'a> {
     pub name: &'a Name,
-    pub from: PhaseKind,
     pub updated: &'a Updated,
+    /// The program of the run that made the change; an operator's change has none.
+    pub program: Option<&'a str>,
+    pub host: &'a str,
     /// The ending of the run that made the change; an operator's change has none.
     pub ending: Option<Ending>,
 }
 
-/// Runs the hooks that this update calls for, if it changed the phase.
+/// Runs the hooks that this change of phase calls for.
 pub fn run(hooks: &Hooks, change: &Change) {
-    let to = change.updated.breaker.phase.kind();
-    if change.from == to {
-        return;
-    }
-    let edge = match (change.from, to) {
+    let edge = match (change.updated.phase_before(), change.updated.breaker.phase.kind()) {
         (PhaseKind::Closed, PhaseKind::Open) => &hooks.on_open,
         (PhaseKind::Open | PhaseKind::HalfOpen, PhaseKind::Closed) => &hooks.on_close,
         (_, PhaseKind::Open | PhaseKind::HalfOpen) | (PhaseKind::Closed, PhaseKind::Closed) => &None,
@@ -91,7 +101,7 @@ fn variables(change: &Change) -> [(OsString, OsString); 7] {
     let retry_at = breaker.phase.retry_at().map(|at| wall_time(clock(change), at));
     [
         ("BRK_NAME", Some(change.name.to_string())),
-        ("BRK_FROM", Some(change.from.as_str().to_owned())),
+        ("BRK_FROM", Some(change.updated.phase_before().as_str().to_owned())),
         ("BRK_TO", Some(breaker.phase.kind().as_str().to_owned())),
         ("BRK_REASON", reason),
         ("BRK_EXIT", exit),
@@ -103,12 +113,14 @@ fn variables(change: &Change) -> [(OsString, OsString); 7] {
 
 /// The event as JSON, in a pipe that holds it whole: nobody has to write while the hook reads.
 fn stdin(change: &Change) -> io::Result<OwnedFd> {
-    let json = change
-        .updated
-        .events
-        .iter()
-        .rfind(|event| event.kind.is_change())
-        .map(|event| history::json(clock(change), event));
+    let json = change.updated.events.iter().rfind(|event| event.kind.is_change()).map(|event| {
+        let Change { name, program, host, updated, .. } = *change;
+        let event = history::object(&updated.clock, event);
+        let mut line =
+            serde_json::to_string(&Input { name, host, program, event }).expect("plain data becomes JSON");
+        line.push('\n');
+        line
+    });
     let (read, mut write) = io::pipe()?;
     write.write_all(json.unwrap_or_default().as_bytes())?;
     Ok(OwnedFd::from(read))

@@ -30,6 +30,16 @@ pub fn print(text: &str) -> Result<(), Error> {
     printed(io::stdout().lock().write_all(text.as_bytes()))
 }
 
+/// A result of something that is done, or an answer that is in the exit code as well: that it cannot be written is only
+/// a message.
+pub fn print_or_say(text: &str) {
+    match print(text) {
+        // The reader has gone, and wants to know no more.
+        Ok(()) | Err(Error::BrokenPipe) => {}
+        Err(error) => say(&error.to_string()),
+    }
+}
+
 /// How it went to write a result to standard output.
 pub fn printed(written: io::Result<()>) -> Result<(), Error> {
     match written.and_then(|()| io::stdout().flush()) {

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::breaker::outcome::{Rules, Spec, Verdict};
+use crate::breaker::outcome::{Ending, Rules, Spec, Verdict};
 use crate::breaker::policy::{Contradiction, Draft, Policy};
 use crate::breaker::time::Millis;
 use crate::breaker::{CooldownParts, Mode};
@@ -61,6 +61,19 @@ pub struct Fallback {
 pub struct Check {
     pub script: OsString,
     pub limits: Limits,
+}
+
+impl Check {
+    /// What the ending of a check means.
+    pub fn classify(ending: &Ending) -> Verdict {
+        match ending {
+            Ending::Exited(0) => Verdict::Success,
+            Ending::Interrupted(_) => Verdict::Ignored,
+            Ending::Exited(_) | Ending::Signaled(_) | Ending::TimedOut(_) | Ending::NotStarted(_) => {
+                Verdict::Failure
+            }
+        }
+    }
 }
 
 /// What a refusal looks like from outside.

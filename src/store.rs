@@ -1,6 +1,7 @@
 //! Where breakers are remembered. A store gives mutual exclusion, memory and the time; what a run or an operator does
 //! to a breaker is the caller's, as a function that is handed in and may be called more than once.
 
+mod active;
 mod any;
 pub mod file;
 pub mod journal;
@@ -19,12 +20,13 @@ use std::sync::Arc;
 use crate::breaker::event::Event;
 use crate::breaker::policy::Policy;
 use crate::breaker::time::{Clock, Reading, Timestamp};
-use crate::breaker::{Breaker, Probe};
+use crate::breaker::{Breaker, PhaseKind, Probe};
 use crate::name::Name;
 
 use journal::Entry;
 use place::{OccupancyLock, Occupant, OwnerRecord};
 
+pub use active::{ActivePermit, Answer, FailOver};
 pub use any::AnyStore;
 #[cfg(feature = "redis")]
 pub use redis::{address::Address, lease::Lease};
@@ -40,11 +42,11 @@ pub enum Lease {}
 pub enum Address {}
 
 /// Says a warning, about one breaker where that is all that it is about.
-pub type Tell = fn(Option<&Name>, &str);
+pub type Warn = fn(Option<&Name>, &str);
 
-/// What a store needs of the machine that it runs on.
+/// What a store needs of the platform that it runs on.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine {
+pub struct Platform {
     pub clocks: fn() -> Reading,
     /// Any number, every time another.
     pub random: fn() -> u64,
@@ -52,26 +54,20 @@ pub struct Machine {
     pub thread: fn(Box<dyn FnOnce() + Send>) -> io::Result<()>,
 }
 
-/// What to do about a name without a breaker.
-#[derive(Clone, Copy, Debug)]
-pub enum Unknown<'a> {
-    /// Make one with this policy.
-    Create(&'a Policy),
-    Leave,
-}
-
-/// Which of the two has admitted a run, and hears its result.
+/// Which store admitted a run. Its result is recorded in the same one, or where it still can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum AdmittedBy {
     /// This host's own files.
-    Files,
-    /// What is configured: a shared store where there is one.
-    Configured,
+    Local,
+    /// A shared store.
+    Primary,
 }
 
 /// What an update left behind.
 #[derive(Debug)]
 pub struct Updated {
+    /// The breaker as the step found it.
+    pub before: Breaker,
     pub breaker: Breaker,
     pub clock: Clock,
     /// What happened, oldest first.
@@ -84,7 +80,7 @@ pub struct Updated {
     pub left: Vec<LiveProbe>,
     /// For standard error: what was amiss, and has been dealt with.
     pub warnings: Vec<String>,
-    pub origin: Origin,
+    pub admitted_by: AdmittedBy,
 }
 
 /// A breaker as it can be read at one moment, without a lock.
@@ -151,7 +147,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A shared store cannot be used.
-    Away {
+    Unavailable {
         /// Its address, without secrets.
         store: String,
         why: String,
@@ -163,13 +159,21 @@ pub enum StoreError {
 }
 
 pub trait Store {
-    /// One step of a breaker under mutual exclusion: read, change, write what happened. `None`: unknown, and left so.
-    fn update(
+    /// One step of a breaker under mutual exclusion: read, change, write what happened. Gives what the step answered. A name that is not known gets a
+    /// breaker with this policy.
+    fn update<T>(
         &self,
         name: &Name,
-        unknown: Unknown,
-        step: &mut dyn FnMut(&mut Breaker, Timestamp),
-    ) -> Result<Option<Updated>, StoreError>;
+        policy: &Policy,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp) -> T,
+    ) -> Result<(T, Updated), StoreError>;
+
+    /// The same for a breaker that there is; `None`: the name is not known, and stays so.
+    fn update_existing<T>(
+        &self,
+        name: &Name,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp) -> T,
+    ) -> Result<Option<(T, Updated)>, StoreError>;
 
     /// The breaker as it is now. Writes nothing and needs no lock.
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError>;
@@ -191,6 +195,13 @@ pub trait Store {
 fn record_released_probes(breaker: &mut Breaker, left: &[LiveProbe]) {
     for live in left.iter().filter(|live| !breaker.probes.contains(&live.probe)).collect::<Vec<_>>() {
         breaker.record_released_probe(&live.probe);
+    }
+}
+
+impl Updated {
+    /// The phase as the step found it.
+    pub fn phase_before(&self) -> PhaseKind {
+        self.before.phase.kind()
     }
 }
 
@@ -277,7 +288,7 @@ impl fmt::Display for StoreError {
             StoreError::Damaged { path } => {
                 write!(f, "no record of {} can be read; the next run will set it aside", path.display())
             }
-            StoreError::Away { store, why, .. } => {
+            StoreError::Unavailable { store, why, .. } => {
                 write!(f, "the shared store {store} cannot be used: {why}")
             }
             StoreError::Thread { source } => write!(f, "cannot start a thread: {source}"),

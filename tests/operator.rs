@@ -277,6 +277,49 @@ fn following_tells_what_comes() {
 }
 
 #[test]
+fn a_hold_that_is_in_force_already_changes_nothing() {
+    let sandbox = Sandbox::new();
+    let check = |words: &[&str], changed: bool| {
+        let words = [&["hold", "h"], words, &["--json"]].concat();
+        let json: serde_json::Value =
+            serde_json::from_str(&sandbox.run(&words).stdout()).expect("a JSON document");
+        assert_eq!(json["changes"][0]["changed"], changed, "{words:?}");
+    };
+    check(&["open"], true);
+    check(&["open"], false);
+    check(&["open", "--reason", "moving"], true);
+    check(&["open", "--reason", "moving"], false);
+    check(&["closed", "--reason", "moving"], true);
+    check(&["closed", "--reason", "moving", "--for", "1h"], true);
+    assert_eq!(sandbox.events("h"), ["held"; 4]);
+    sandbox.run(&["hold", "h", "open"]).code(0);
+    let again = sandbox.run(&["hold", "h", "open"]);
+    again.code(0);
+    assert_eq!(again.stdout(), "h: held open as before\n");
+}
+
+#[test]
+fn what_is_done_or_answered_is_so_with_a_full_standard_output() {
+    let sandbox = Sandbox::new();
+    let check = |words: &[&str], code: i32| {
+        let mut command = sandbox.brk();
+        command.args(words).stdout(std::fs::File::options().write(true).open("/dev/full").expect("a device"));
+        finish(command).code(code).says("cannot write to standard output: No space left");
+    };
+    for json in [&[][..], &["--json"]] {
+        let check = |words: &[&str], code: i32| check(&[words, json].concat(), code);
+        check(&["check", "n"], 0);
+        check(&["trip", "n", "--for", "1h"], 0);
+        check(&["check", "n"], 75);
+        check(&["hold", "n", "closed"], 0);
+        check(&["release", "n"], 0);
+        check(&["reset", "n"], 0);
+        check(&["forget", "n"], 0);
+    }
+    sandbox.run(&["history", "n"]).code(1).says("no such breaker");
+}
+
+#[test]
 fn each_verb_says_from_what_to_what() {
     let sandbox = Sandbox::new();
     let check = |words: &[&str], expected: &str| {

@@ -84,7 +84,7 @@ impl Breaker {
             match seen.hold.clone() {
                 Some(hold) => {
                     let until = hold.until.map(|until| now.saturating_add(until.since(shared_now)));
-                    self.hold(Hold { until, ..hold }, now);
+                    let _ = self.hold(Hold { until, ..hold }, now);
                 }
                 None if self.hold.is_some() => self.drop_hold(),
                 None => {}

@@ -40,12 +40,16 @@ impl Breaker {
         self.emit(EventKind::Tripped { reason, retry_at });
     }
 
-    /// The operator's override; the last one given stands.
-    pub fn hold(&mut self, hold: Hold, now: Timestamp) {
+    /// The operator's override; the last one is in force. Says whether it differs from the one before it.
+    pub fn hold(&mut self, hold: Hold, now: Timestamp) -> bool {
         self.expire_hold(now);
+        if self.hold.as_ref() == Some(&hold) {
+            return false;
+        }
         self.hold = Some(hold.clone());
         self.generation += 1;
         self.emit(EventKind::Held { hold });
+        true
     }
 
     /// Ends an override; says whether there was one.

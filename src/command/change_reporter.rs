@@ -1,9 +1,12 @@
-//! How an operator's verbs tell what they changed: a line at once for each breaker, or one JSON document at the end.
+//! How an operator's verbs report what they changed: a line at once for each breaker, or one JSON document at the end.
+//! The change is made by then, so an output that cannot be written is only a message.
 
-use crate::error::Error;
+use super::Context;
+use super::after_change::{Cause, after_change};
+use crate::hook::Hooks;
 use crate::name::Name;
-use crate::output::{print, say};
-use crate::render::change::{self, Change};
+use crate::output::print_or_say;
+use crate::render::change::{self, Change, OperatorAction, Summary};
 use crate::store::Updated;
 
 pub enum ChangeReporter {
@@ -16,25 +19,37 @@ impl ChangeReporter {
         if json { ChangeReporter::Json(Vec::new()) } else { ChangeReporter::Lines }
     }
 
-    /// Tells what was amiss with a breaker, and has been dealt with.
-    pub fn warnings(name: &Name, updated: &Updated) {
-        updated.warnings.iter().for_each(|warning| say(&format!("{name}: warning: {warning}")));
+    /// An operator's change that has been stored: what follows it, and its report. It may
+    /// not have `changed` anything.
+    pub fn stored(
+        &mut self,
+        name: &Name,
+        action: OperatorAction,
+        updated: &Updated,
+        changed: bool,
+        hooks: &Hooks,
+        context: &Context,
+    ) {
+        after_change(name, updated, hooks, Cause::Operator, context.env);
+        self.report(Change::new(name, action, updated, changed));
     }
 
-    pub fn change(&mut self, change: Change) -> Result<(), Error> {
+    /// A breaker that has been removed.
+    pub fn forgotten(&mut self, name: &Name, before: Option<Summary>) {
+        self.report(Change::forgotten(name, before));
+    }
+
+    fn report(&mut self, change: Change) {
         match self {
-            ChangeReporter::Lines => print(&change.line()),
-            ChangeReporter::Json(changes) => {
-                changes.push(change);
-                Ok(())
-            }
+            ChangeReporter::Lines => print_or_say(&change.line()),
+            ChangeReporter::Json(changes) => changes.push(change),
         }
     }
 
-    pub fn end(self) -> Result<(), Error> {
+    pub fn end(self) {
         match self {
-            ChangeReporter::Lines => Ok(()),
-            ChangeReporter::Json(changes) => print(&change::json(changes)),
+            ChangeReporter::Lines => {}
+            ChangeReporter::Json(changes) => print_or_say(&change::json(changes)),
         }
     }
 }

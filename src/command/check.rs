@@ -10,7 +10,7 @@ use crate::cli::CheckArgs;
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::name::Name;
-use crate::output::{print, say};
+use crate::output::{print_or_say, say};
 use crate::render::{forecast, json, wall_time, words};
 use crate::store::Store;
 
@@ -78,8 +78,8 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Exit, Error> {
     let exit = Exit::Code(if object.admitted { exit::DONE } else { exit::REFUSED });
     match (args.quiet, args.json) {
         (true, _) => {}
-        (false, true) => print(&json::document(&object))?,
-        (false, false) => print(&text)?,
+        (false, true) => print_or_say(&json::document(&object)),
+        (false, false) => print_or_say(&text),
     }
     Ok(exit)
 }

@@ -3,11 +3,10 @@
 use std::cell::OnceCell;
 
 use super::store_address;
-use crate::breaker::PhaseKind;
 use crate::cli::Global;
 use crate::env::Env;
 use crate::error::Error;
-use crate::hook;
+use crate::hook::Hooks;
 use crate::name::Name;
 use crate::output::say;
 use crate::plan::hooks;
@@ -16,7 +15,7 @@ use crate::settings::Settings;
 use crate::settings::resolve::{Layers, Resolved};
 use crate::settings::table::SETTINGS;
 use crate::store::file::FileStore;
-use crate::store::{Address, AnyStore, StoreError, Updated};
+use crate::store::{Address, AnyStore, StoreError};
 
 /// What every verb can ask for.
 pub struct Context<'a> {
@@ -35,10 +34,10 @@ impl<'a> Context<'a> {
     /// The store that is configured: the one place that chooses.
     pub fn store(&self) -> Result<AnyStore, StoreError> {
         let dir = self.env.state_dir(self.global.state_dir.as_deref()).ok_or(StoreError::NoDirectory);
-        let files = dir.map(|dir| FileStore::new(dir, self.env.machine));
+        let files = dir.map(|dir| FileStore::new(dir, self.env.platform));
         match self.address.get() {
             None => Ok(AnyStore::Files(files?)),
-            Some(address) => Ok(AnyStore::shared(address.clone(), files, self.env.machine, warn)),
+            Some(address) => Ok(AnyStore::shared(address.clone(), files, self.env.platform, warn)),
         }
     }
 
@@ -76,10 +75,9 @@ impl<'a> Context<'a> {
         resolved.unwrap_or_default()
     }
 
-    /// Says what an operator's update met, and runs the hooks of the configuration that it calls for.
-    pub fn conclude(&self, name: &Name, from: PhaseKind, updated: &Updated, settings: &Settings) {
-        updated.warnings.iter().for_each(|warning| say(&format!("{name}: warning: {warning}")));
-        hook::run(&hooks(settings), &hook::Change { name, from, updated, ending: None });
+    /// The hooks that the configuration has for a breaker.
+    pub fn hooks(&self, name: &Name) -> Hooks {
+        hooks(&self.settings(name).settings)
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Context, select};
 use crate::cli::ForgetArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::render::change::{Change, Summary};
+use crate::render::change::Summary;
 use crate::store::Store;
 
 pub fn run(args: &ForgetArgs, context: &Context) -> Result<Exit, Error> {
@@ -18,9 +18,9 @@ pub fn run(args: &ForgetArgs, context: &Context) -> Result<Exit, Error> {
         let before = before.map(|snapshot| Summary::of(&snapshot.breaker, snapshot.now()));
         let forgotten = store.forget(&name).map(|there_was| there_was.then_some(()));
         if selection.done(&name, forgotten).is_some() {
-            reporter.change(Change::forgotten(&name, before))?;
+            reporter.forgotten(&name, before);
         }
     }
-    reporter.end()?;
+    reporter.end();
     Ok(selection.exit)
 }

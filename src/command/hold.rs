@@ -7,8 +7,8 @@ use crate::cli::{HoldArgs, HoldState};
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::plan::policy;
-use crate::render::change::{Change, OperatorAction, Summary};
-use crate::store::{Store, Unknown};
+use crate::render::change::OperatorAction;
+use crate::store::Store;
 
 pub fn run(args: &HoldArgs, context: &Context) -> Result<Exit, Error> {
     let name = &args.name;
@@ -18,17 +18,12 @@ pub fn run(args: &HoldArgs, context: &Context) -> Result<Exit, Error> {
         HoldState::Open => HoldAs::Open,
         HoldState::Closed => HoldAs::Closed,
     };
-    let mut before = None;
-    let updated = context.store()?.update(name, Unknown::Create(&policy), &mut |breaker, now| {
-        before = Some(Summary::of(breaker, now));
+    let (changed, updated) = context.store()?.update(name, &policy, &mut |breaker, now| {
         let until = args.length.map(|length| now.saturating_add(length));
-        breaker.hold(Hold { hold, until, reason: args.reason.clone() }, now);
+        breaker.hold(Hold { hold, until, reason: args.reason.clone() }, now)
     })?;
     let mut reporter = ChangeReporter::new(args.json);
-    if let Some(updated) = updated {
-        ChangeReporter::warnings(name, &updated);
-        reporter.change(Change::new(name, OperatorAction::Held, before, &updated, true))?;
-    }
-    reporter.end()?;
+    reporter.stored(name, OperatorAction::Held, &updated, changed, &context.hooks(name), context);
+    reporter.end();
     Ok(Exit::Code(exit::DONE))
 }

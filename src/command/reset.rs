@@ -3,12 +3,11 @@
 use super::Context;
 use super::change_reporter::ChangeReporter;
 use super::select::{self, Selection};
-use crate::breaker::PhaseKind;
 use crate::cli::ResetArgs;
 use crate::error::Error;
 use crate::exit::{self, Exit};
-use crate::render::change::{Change, OperatorAction, Summary};
-use crate::store::{Store, Unknown};
+use crate::render::change::OperatorAction;
+use crate::store::Store;
 
 pub fn run(args: &ResetArgs, context: &Context) -> Result<Exit, Error> {
     let store = context.store()?;
@@ -21,18 +20,12 @@ pub fn run(args: &ResetArgs, context: &Context) -> Result<Exit, Error> {
     };
     let mut reporter = ChangeReporter::new(args.json);
     for name in std::mem::take(&mut selection.names) {
-        let (mut before, mut phase) = (None, PhaseKind::Closed);
-        let updated = store.update(&name, Unknown::Leave, &mut |breaker, now| {
-            before = Some(Summary::of(breaker, now));
-            phase = breaker.phase.kind();
-            breaker.reset(now);
-        });
-        if let Some(updated) = selection.done(&name, updated) {
-            context.conclude(&name, phase, &updated, &context.settings(&name).settings);
-            reporter.change(Change::new(&name, OperatorAction::Reset, before, &updated, true))?;
+        let done = store.update_existing(&name, &mut |breaker, now| breaker.reset(now));
+        if let Some(((), updated)) = selection.done(&name, done) {
+            reporter.stored(&name, OperatorAction::Reset, &updated, true, &context.hooks(&name), context);
         }
     }
-    reporter.end()?;
+    reporter.end();
     Ok(selection.exit)
 }
 

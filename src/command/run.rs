@@ -1,24 +1,36 @@
 //! `brk run`: the whole story of a run, from top to bottom.
+//!
+//!     admit -> (health check) -> supervise -> classify -> record -> hooks -> retry?
+//!
+//! Each process that ran leaves a record; output, fallback, exit and report are made from the records.
 
 mod attempt;
 mod guard;
+mod record;
 mod report;
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use super::Context;
-use crate::breaker::outcome::{Ending, Outcome};
+use super::after_change::{Cause, after_change};
+use crate::breaker::event::RefusedBy;
+use crate::breaker::outcome::{Ending, Outcome, Verdict};
+use crate::breaker::time::Millis;
+use crate::breaker::{Mode, Task};
 use crate::cli::RunArgs;
 use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::name::Name;
 use crate::output::{Capture, say};
-use crate::plan::{Plan, Quiet};
-use crate::settings::value::{FallbackOn, Show};
-use crate::supervise;
-use attempt::{Attempts, Ran};
-use guard::{Guard, Refused};
+use crate::plan::{Check, Plan, Quiet};
+use crate::settings::value::{FallbackOn, Show, Wait};
+use crate::store::place::OccupancyLock;
+use crate::store::{ActivePermit, Updated};
+use crate::supervise::{self, Finished};
+use attempt::Launcher;
+use guard::{Asked, Decision, Guard, Refused, Slot};
+use record::{RunResult, Significance};
 use report::Report;
 
 /// What a process that ends because it was refused calls itself. A process's name outlives it until its parent has
@@ -26,64 +38,227 @@ use report::Report;
 /// whatever has called the inner one by `exec`.
 const REFUSED_NAME: &std::ffi::CStr = c"brk:refused";
 
+/// How often a run that waits asks whether it would be admitted.
+const POLL_INTERVAL: Millis = Millis(500);
+
 /// How the attempts of a run ended.
-enum Outcomes {
+enum End {
+    /// No command was launched.
     Refused(Refused),
-    Ran(Ran),
-    /// Told to stop before anything was launched.
+    Ran {
+        ending: Ending,
+        verdict: Verdict,
+    },
+    /// Asked to stop before anything was launched.
     Stopped(Exit),
+}
+
+struct Story<'a> {
+    name: &'a Name,
+    program: &'a str,
+    plan: &'a Plan,
+    guard: &'a Guard<'a>,
+    launcher: Launcher<'a>,
+    context: &'a Context<'a>,
 }
 
 pub fn run(args: RunArgs, context: &Context) -> Result<Exit, Error> {
     let resolved = context.layers()?.resolve(Some(&args.name), args.settings)?;
-    let plan = Plan::new(&resolved)?;
+    let (plan, name) = (Plan::new(&resolved)?, &args.name);
     let program = program(&args.command);
-    let guard = Guard::new(&args.name, &plan, &program, context);
-    let mut report = Report::new(&args.name);
-    let capture = capture(&plan, &args.name, context);
+    let guard = Guard::new(name, &plan, &program, context);
+    let capture = capture(&plan, name, context);
+    let launcher = Launcher { name, plan: &plan, command: &args.command, capture: capture.as_ref(), context };
+    let story = Story { name, program: &program, plan: &plan, guard: &guard, launcher, context };
 
-    let attempts =
-        Attempts { guard: &guard, plan: &plan, command: &args.command, capture: capture.as_ref(), context };
-    let outcome = attempts.make(&mut report)?;
-    let exit = match outcome {
-        Outcomes::Refused(refused) => {
-            report.refused(&refused);
-            if plan.refusal.quiet == Quiet::No && plan.show != Show::OnChange {
-                say(&format!("{}: {}", args.name, refused.text));
+    let mut results = Vec::new();
+    let end = story.attempts(&mut results)?;
+    if let (End::Ran { verdict, .. }, Some(capture)) = (&end, capture)
+        && is_shown(&plan, *verdict, &results)
+    {
+        // The command is gone and the run recorded: a signal may end `brk` while it waits for a reader.
+        supervise::release_signals();
+        show(capture, &plan, &results, name);
+    }
+    let exit = conclude(&end, &plan, name)?;
+    if let Some(path) = &plan.report {
+        supervise::release_signals();
+        let refused = match &end {
+            End::Refused(refused) => Some(refused),
+            End::Ran { .. } | End::Stopped(_) => None,
+        };
+        Report::new(name, &results, refused).write(path);
+    }
+    Ok(exit)
+}
+
+impl<'a> Story<'a> {
+    /// Makes as many attempts as it takes, or may be made.
+    fn attempts(&self, results: &mut Vec<RunResult>) -> Result<End, Error> {
+        let (mut decision, mut slot) = self.admit_or_wait(results)?;
+        let mut last = None;
+        for attempt in 1_u32.. {
+            let mut permit = match (decision, last) {
+                (Decision::Granted(permit), _) => Some(permit),
+                (Decision::Unguarded, _) => None,
+                // The breaker opened meanwhile: the last attempt is the run's end.
+                (Decision::Refused(_), Some((ending, verdict))) => return Ok(End::Ran { ending, verdict }),
+                (Decision::Refused(refused), None) => return Ok(End::Refused(refused)),
+                (Decision::Stopped(exit), _) => return Ok(End::Stopped(exit)),
+            };
+            let finished = self.launcher.run_command(permit.as_mut(), slot.as_mut(), attempt)?;
+            let verdict = self.classify(&finished);
+            let result = self.record(permit, &finished, verdict, Task::Command);
+            self.follow_up_result(&result);
+            let is_retried =
+                result.has_failed() && !result.has_left_open() && attempt <= self.plan.retry.times;
+            results.push(result);
+            if !is_retried {
+                return Ok(End::Ran { ending: finished.ending, verdict });
             }
-            match fallback(&plan, &[FallbackOn::Refused])? {
-                Some(exit) => exit,
-                None => {
-                    // Best effort: without it an outer brk takes this for the command's own exit code.
-                    #[cfg(target_os = "linux")]
-                    let _ = rustix::thread::set_name(REFUSED_NAME);
-                    Exit::Code(plan.refusal.exit)
+            last = Some((finished.ending, verdict));
+            self.launcher.pause(&finished, attempt);
+            decision = self.admit(Mode::Poll, slot.as_ref(), results)?;
+        }
+        unreachable!("the attempts are bounded")
+    }
+
+    /// Takes a place among the runs of this name, if their number is bounded, and asks to be admitted; waits if that
+    /// is wanted.
+    fn admit_or_wait(
+        &self,
+        results: &mut Vec<RunResult>,
+    ) -> Result<(Decision<'a>, Option<OccupancyLock>), Error> {
+        let clock = || Millis((self.context.env.platform.clocks)().up);
+        let start = clock();
+        loop {
+            let waited = Millis(clock().0.saturating_sub(start.0));
+            let left = match self.plan.wait {
+                // A run that only observes is never refused.
+                _ if self.plan.mode == Mode::Observe => Millis::ZERO,
+                Wait::No => Millis::ZERO,
+                Wait::Forever => Millis::MAX,
+                Wait::AtMost(most) => Millis(most.0.saturating_sub(waited.0)),
+            };
+            let mode = if left.is_zero() { self.plan.mode } else { Mode::Poll };
+            let (decision, slot) = match self.guard.take_slot()? {
+                Slot::Free(slot) => (self.admit(mode, slot.as_ref(), results)?, slot),
+                Slot::Busy => (self.follow_up_asked(self.guard.refuse(RefusedBy::Busy, mode)?), None),
+            };
+            match decision {
+                Decision::Refused(refused) if !left.is_zero() => {
+                    drop(slot);
+                    // A check may have run: from here on a signal ends brk at once again.
+                    supervise::release_signals();
+                    let until = refused.wait.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL);
+                    std::thread::sleep(until.min(left).max(Millis(1)).into());
                 }
+                decision => return Ok((decision, slot)),
             }
         }
-        Outcomes::Ran(ran) => {
-            if let Some(capture) = capture
-                && is_shown(&plan, &ran)
-            {
-                // The command is gone and the run recorded: who waits for a reader may be ended by a signal.
-                supervise::release_signals();
-                show(capture, &plan, &ran, &args.name);
+    }
+
+    /// Asks to be admitted. A probe with a health check runs that first; if it closes the breaker, the run is admitted
+    /// anew, as any other.
+    fn admit(
+        &self,
+        mode: Mode,
+        slot: Option<&OccupancyLock>,
+        results: &mut Vec<RunResult>,
+    ) -> Result<Decision<'a>, Error> {
+        let decision = self.follow_up_asked(self.guard.admit(mode)?);
+        let (check, mut permit) = match (&self.plan.check, decision) {
+            (Some(check), Decision::Granted(permit)) if permit.is_probe() => (check, permit),
+            (_, decision) => return Ok(decision),
+        };
+        let finished = self.launcher.run_health_check(check, &mut permit, slot)?;
+        let verdict = Check::classify(&finished.ending);
+        let result = self.record(Some(permit), &finished, verdict, Task::Check);
+        self.follow_up_result(&result);
+        let is_closed = guard::is_closed_after_check(result.recorded.as_ref());
+        results.push(result);
+        if verdict == Verdict::Ignored {
+            return Ok(Decision::Stopped(exit::of(&finished.ending, self.plan.on_timeout)));
+        }
+        let asked = if is_closed { self.guard.admit(mode)? } else { self.guard.refuse_after_check(mode)? };
+        Ok(self.follow_up_asked(asked))
+    }
+
+    /// What an ending means for the breaker.
+    fn classify(&self, finished: &Finished) -> Verdict {
+        // Refused by a breaker of its own: that says nothing about what this one watches. A timeout or a signal is what
+        // it is, whatever the process called itself.
+        let was_refused_inside = matches!(finished.ending, Ending::Exited(_))
+            && finished.last_name.as_deref() == REFUSED_NAME.to_str().ok();
+        if was_refused_inside { Verdict::Ignored } else { self.plan.rules.classify(&finished.ending) }
+    }
+
+    fn record(
+        &self,
+        permit: Option<ActivePermit>,
+        finished: &Finished,
+        verdict: Verdict,
+        task: Task,
+    ) -> RunResult {
+        RunResult {
+            task,
+            is_probe: permit.as_ref().is_some_and(ActivePermit::is_probe),
+            phase_before: permit.as_ref().map(|permit| permit.phase_before),
+            ending: finished.ending,
+            duration: Millis::from(finished.duration),
+            verdict,
+            recorded: permit.and_then(|permit| self.guard.record(permit, finished, verdict, task)),
+        }
+    }
+
+    fn follow_up_asked(&self, asked: Asked<'a>) -> Decision<'a> {
+        if let Some(updated) = &asked.updated {
+            self.follow_up(updated, Cause::Admission { program: self.program });
+        }
+        asked.decision
+    }
+
+    fn follow_up_result(&self, result: &RunResult) {
+        if let Some(recorded) = &result.recorded {
+            let program = match result.task {
+                Task::Check => "sh",
+                Task::Command => self.program,
+            };
+            let cause = Cause::Ended { program, ending: result.ending };
+            self.follow_up(&recorded.updated, cause);
+        }
+    }
+
+    fn follow_up(&self, updated: &Updated, cause: Cause) {
+        after_change(self.name, updated, &self.plan.hooks, cause, self.context.env);
+    }
+}
+
+/// The exit of `brk`: that of the command, of its fallback, or of a refusal.
+fn conclude(end: &End, plan: &Plan, name: &Name) -> Result<Exit, Error> {
+    match end {
+        End::Refused(refused) => {
+            if plan.refusal.quiet == Quiet::No && plan.show != Show::OnChange {
+                say(&format!("{name}: {}", refused.text));
             }
-            let failed = ran.verdict.outcome() == Outcome::Failure;
-            let reasons: &[FallbackOn] = match ran.ending {
-                _ if !failed => &[],
+            if let Some(exit) = fallback(plan, &[FallbackOn::Refused])? {
+                return Ok(exit);
+            }
+            // Best effort: without it an outer brk takes this for the command's own exit code.
+            #[cfg(target_os = "linux")]
+            let _ = rustix::thread::set_name(REFUSED_NAME);
+            Ok(Exit::Code(plan.refusal.exit))
+        }
+        End::Ran { ending, verdict } => {
+            let reasons: &[FallbackOn] = match ending {
+                _ if verdict.outcome() != Outcome::Failure => &[],
                 Ending::TimedOut(_) => &[FallbackOn::Failure, FallbackOn::Timeout],
                 _ => &[FallbackOn::Failure],
             };
-            fallback(&plan, reasons)?.unwrap_or_else(|| exit::of(&ran.ending, plan.on_timeout))
+            Ok(fallback(plan, reasons)?.unwrap_or_else(|| exit::of(ending, plan.on_timeout)))
         }
-        Outcomes::Stopped(exit) => exit,
-    };
-    if let Some(path) = &plan.report {
-        supervise::release_signals();
-        report.write(path);
+        End::Stopped(exit) => Ok(*exit),
     }
-    Ok(exit)
 }
 
 /// The base name of the program: all that is ever kept of a command.
@@ -110,24 +285,29 @@ fn capture(plan: &Plan, name: &Name, context: &Context) -> Option<Capture> {
 }
 
 /// Whether output that was held back is to be seen.
-fn is_shown(plan: &Plan, ran: &Ran) -> bool {
+fn is_shown(plan: &Plan, verdict: Verdict, results: &[RunResult]) -> bool {
     match plan.show {
         Show::Stream => false,
-        Show::OnFailure => ran.verdict.outcome() != Outcome::Success,
-        Show::OnChange => match ran.change {
+        Show::OnFailure => verdict.outcome() != Outcome::Success,
+        Show::OnChange => match record::significance(results) {
             // Nobody knows the phase: rather too much than too little.
-            attempt::Change::Unknown => ran.verdict.outcome() != Outcome::Success,
-            attempt::Change::Phase => true,
-            attempt::Change::FirstFailure => ran.verdict.outcome() == Outcome::Failure,
-            attempt::Change::None => false,
+            Significance::Unknown => verdict.outcome() != Outcome::Success,
+            Significance::Phase => true,
+            Significance::FirstFailure => verdict.outcome() == Outcome::Failure,
+            Significance::None => false,
         },
     }
 }
 
-/// Shows output that was held back. Whoever waits for a change hears of it also from a command that says nothing.
-fn show(capture: Capture, plan: &Plan, ran: &Ran, name: &Name) {
+/// Shows output that was held back. A change is reported also of a command that has no output.
+fn show(capture: Capture, plan: &Plan, results: &[RunResult], name: &Name) {
     match capture.show() {
-        Ok(0) if plan.show == Show::OnChange => say(&format!("{name}: {}", ran.told)),
+        Ok(0) if plan.show == Show::OnChange => {
+            let before = record::phase_before(results);
+            if let Some(last) = record::launches(results).next_back() {
+                say(&format!("{name}: {}", last.describe(before)));
+            }
+        }
         Ok(_) => {}
         // The run is over, and its exit stands.
         Err(error) => say(&format!("{name}: warning: {error}")),

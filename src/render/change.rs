@@ -82,13 +82,7 @@ impl Summary {
 
 impl Change {
     /// Of a breaker that there is still, and that an update has just read and written.
-    pub fn new(
-        name: &Name,
-        action: OperatorAction,
-        before: Option<Summary>,
-        updated: &Updated,
-        changed: bool,
-    ) -> Change {
+    pub fn new(name: &Name, action: OperatorAction, updated: &Updated, changed: bool) -> Change {
         let (breaker, now) = (&updated.breaker, updated.clock.time());
         let after = After {
             standing: Summary::of(breaker, now),
@@ -97,6 +91,7 @@ impl Change {
             retry_at: breaker.phase.retry_at(),
             until: breaker.active_hold(now).and_then(|hold| hold.until),
         };
+        let before = Some(Summary::of(&updated.before, now));
         Change { name: name.clone(), action, before, after: Some(after), changed }
     }
 
@@ -111,7 +106,10 @@ impl Change {
             return format!("{}: {before} -> forgotten, with its history\n", self.name);
         };
         if !self.changed {
-            return format!("{}: was not held; {} as before\n", self.name, after.standing.word);
+            return match after.standing.hold {
+                Some(hold) => format!("{}: {} as before\n", self.name, words::hold(hold)),
+                None => format!("{}: was not held; {} as before\n", self.name, after.standing.word),
+            };
         }
         let now = after.clock.time();
         let to = match (self.action, after.standing.hold, after.retry_at) {

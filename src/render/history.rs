@@ -14,7 +14,7 @@ use crate::signal;
 /// One event, as machines read it.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-struct Object<'a> {
+pub struct Object<'a> {
     at: String,
     event: &'static str,
     generation: u64,
@@ -53,7 +53,8 @@ pub fn json(clock: &Clock, event: &Event) -> String {
     line
 }
 
-fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
+/// An event as machines read it, to be a part of something else.
+pub fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
     let time = |at: Timestamp| wall_time(clock, at);
     let mut object = Object {
         at: time(clock.time()),

@@ -6,8 +6,9 @@ use super::journal::Entry;
 use super::redis::RedisStore;
 #[cfg(feature = "redis")]
 use super::shared::SharedStore;
-use super::{Address, Machine, Origin, Snapshot, Store, StoreError, Tell, Unknown, Updated};
+use super::{Address, Platform, Snapshot, Store, StoreError, Updated, Warn};
 use crate::breaker::Breaker;
+use crate::breaker::policy::Policy;
 use crate::breaker::time::Timestamp;
 use crate::name::Name;
 
@@ -23,11 +24,11 @@ impl AnyStore {
     pub fn shared(
         address: Address,
         files: Result<FileStore, StoreError>,
-        machine: Machine,
-        tell: Tell,
+        platform: Platform,
+        warn: Warn,
     ) -> AnyStore {
-        let remote = RedisStore::new(address, machine, files.as_ref().ok().cloned());
-        AnyStore::Shared(Box::new(SharedStore::new(remote, files, machine, tell)))
+        let remote = RedisStore::new(address, platform, files.as_ref().ok().cloned());
+        AnyStore::Shared(Box::new(SharedStore::new(remote, files, platform, warn)))
     }
 
     /// There is no address to call this with.
@@ -35,8 +36,8 @@ impl AnyStore {
     pub fn shared(
         address: Address,
         _files: Result<FileStore, StoreError>,
-        _machine: Machine,
-        _tell: Tell,
+        _machine: Platform,
+        _tell: Warn,
     ) -> AnyStore {
         match address {}
     }
@@ -58,59 +59,54 @@ impl AnyStore {
             AnyStore::Shared(shared) => shared.place(),
         }
     }
+}
 
-    /// A step for a run, which goes on in this host's files while a shared store is away.
-    pub fn update_or_fall_back(
-        &self,
-        name: &Name,
-        unknown: Unknown,
-        origin: Origin,
-        step: &mut dyn FnMut(&mut Breaker, Timestamp),
-    ) -> Result<Option<Updated>, StoreError> {
-        match (self, origin) {
-            (_, Origin::Files) => self.files()?.update(name, unknown, step),
-            (AnyStore::Files(files), Origin::Configured) => files.update(name, unknown, step),
+/// The same call on whichever store it is.
+macro_rules! on_each {
+    ($any:expr, $store:ident => $call:expr) => {
+        match $any {
+            AnyStore::Files($store) => $call,
             #[cfg(feature = "redis")]
-            (AnyStore::Shared(shared), Origin::Configured) => shared.update_or_fall_back(name, unknown, step),
+            AnyStore::Shared($store) => $call,
         }
-    }
-
-    fn get(&self) -> &dyn Store {
-        match self {
-            AnyStore::Files(files) => files,
-            #[cfg(feature = "redis")]
-            AnyStore::Shared(shared) => &**shared,
-        }
-    }
+    };
 }
 
 impl Store for AnyStore {
-    fn update(
+    fn update<T>(
         &self,
         name: &Name,
-        unknown: Unknown,
-        step: &mut dyn FnMut(&mut Breaker, Timestamp),
-    ) -> Result<Option<Updated>, StoreError> {
-        self.get().update(name, unknown, step)
+        policy: &Policy,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp) -> T,
+    ) -> Result<(T, Updated), StoreError> {
+        on_each!(self, store => store.update(name, policy, step))
+    }
+
+    fn update_existing<T>(
+        &self,
+        name: &Name,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp) -> T,
+    ) -> Result<Option<(T, Updated)>, StoreError> {
+        on_each!(self, store => store.update_existing(name, step))
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
-        self.get().read(name)
+        on_each!(self, store => store.read(name))
     }
 
     fn history(&self, name: &Name) -> Result<Option<Vec<Entry>>, StoreError> {
-        self.get().history(name)
+        on_each!(self, store => store.history(name))
     }
 
     fn recent(&self, name: &Name) -> Result<Vec<Entry>, StoreError> {
-        self.get().recent(name)
+        on_each!(self, store => store.recent(name))
     }
 
     fn names(&self) -> Result<Vec<Name>, StoreError> {
-        self.get().names()
+        on_each!(self, store => store.names())
     }
 
     fn forget(&self, name: &Name) -> Result<bool, StoreError> {
-        self.get().forget(name)
+        on_each!(self, store => store.forget(name))
     }
 }

@@ -23,9 +23,10 @@ use rustix::io::Errno;
 use super::journal::{self, Entry, Newest, Placed, Record, Tail};
 use super::lock::{self, Locked};
 use super::place::{self, OccupancyLock};
-use super::{Machine, Origin, Slot, Snapshot, Store, StoreError, Unknown, Updated};
+use super::{AdmittedBy, Platform, Slot, Snapshot, Store, StoreError, Updated};
 use crate::breaker::Breaker;
-use crate::breaker::time::{Clock, Timestamp};
+use crate::breaker::policy::Policy;
+use crate::breaker::time::{Clock, Reading, Timestamp};
 use crate::name::Name;
 
 /// How much of a journal's end holds what is recent, in bytes.
@@ -36,13 +37,20 @@ const JOURNAL: &str = ".journal";
 #[derive(Clone, Debug)]
 pub struct FileStore {
     dir: PathBuf,
-    machine: Machine,
+    platform: Platform,
 }
 
 /// The files of one breaker.
 struct Files<'a> {
     dir: &'a Path,
     stem: String,
+}
+
+impl Newest {
+    /// The breaker and its time, at this reading of the clocks.
+    fn at(&self, now: Reading) -> (Clock, Breaker) {
+        (self.record.clock.advanced(now), self.record.state.clone())
+    }
 }
 
 /// A journal that is open for writing, under the lock.
@@ -52,8 +60,8 @@ struct Journal {
 }
 
 impl FileStore {
-    pub fn new(dir: PathBuf, machine: Machine) -> FileStore {
-        FileStore { dir, machine }
+    pub fn new(dir: PathBuf, platform: Platform) -> FileStore {
+        FileStore { dir, platform }
     }
 
     /// For people and machines.
@@ -96,44 +104,35 @@ impl FileStore {
         made.map_err(|source| StoreError::io("make the state directory", &self.dir, source))
     }
 
-    /// Locks a breaker. The directory is made only where it turns out not to be there; `None`: there is none.
-    fn lock(&self, files: &Files, unknown: Unknown) -> Result<Option<Locked>, StoreError> {
+    /// Locks a breaker, known or not. The directory is made only if it turns out to be missing.
+    fn lock(&self, files: &Files) -> Result<Locked, StoreError> {
         let path = files.path(".lock");
         let flags = OFlags::RDWR | OFlags::CREATE;
-        let file = match (existing(open(&path, flags))?, unknown) {
-            (Some(file), _) => file,
-            (None, Unknown::Leave) => return Ok(None),
-            (None, Unknown::Create(_)) => {
+        let file = match existing(open(&path, flags))? {
+            Some(file) => file,
+            None => {
                 self.make_dir()?;
                 open(&path, flags)?
             }
         };
-        lock::acquire(file, &path).map(Some)
+        lock::acquire(file, &path)
     }
 
-    /// Opens the journal and reads its end; what cannot be read at all is set aside.
-    fn open_journal(
-        &self,
-        files: &Files,
-        unknown: Unknown,
-        warnings: &mut Vec<String>,
-    ) -> Result<Option<Journal>, StoreError> {
+    /// Locks a breaker, if there is a directory for it.
+    fn lock_existing(&self, files: &Files) -> Result<Option<Locked>, StoreError> {
+        let path = files.path(".lock");
+        let file = existing(open(&path, OFlags::RDWR | OFlags::CREATE))?;
+        file.map(|file| lock::acquire(file, &path)).transpose()
+    }
+
+    /// Opens the journal, known or not, and reads its end; what cannot be read at all is set aside.
+    fn open_journal(&self, files: &Files, warnings: &mut Vec<String>) -> Result<Journal, StoreError> {
         let path = files.path(JOURNAL);
-        let create = match unknown {
-            Unknown::Create(_) => OFlags::CREATE,
-            Unknown::Leave => OFlags::empty(),
-        };
-        let Some(file) = existing(open(&path, OFlags::RDWR | create))? else {
-            return Ok(None);
-        };
-        match journal::tail(&file).map_err(|source| StoreError::io("read", &path, source))? {
-            Tail::Empty => Ok(Some(Journal { file, newest: None })),
-            Tail::Found(newest) => Ok(Some(Journal { file, newest: Some(newest) })),
-            Tail::Newer(version) => Err(StoreError::Newer { path, version }),
-            Tail::Unknown => Err(StoreError::NotUnderstood { path }),
-            Tail::Damaged if matches!(unknown, Unknown::Leave) => Err(StoreError::Damaged { path }),
-            Tail::Damaged => {
-                let aside = files.path(&format!(".corrupt-{}", (self.machine.clocks)().wall));
+        let file = open(&path, OFlags::RDWR | OFlags::CREATE)?;
+        match newest(&file, &path) {
+            Ok(newest) => Ok(Journal { file, newest }),
+            Err(StoreError::Damaged { .. }) => {
+                let aside = files.path(&format!(".corrupt-{}", (self.platform.clocks)().wall));
                 std::fs::rename(&path, &aside)
                     .map_err(|source| StoreError::io("set aside", &path, source))?;
                 warnings.push(format!(
@@ -141,9 +140,42 @@ impl FileStore {
                     path.display(),
                     aside.display()
                 ));
-                self.open_journal(files, unknown, warnings)
+                self.open_journal(files, warnings)
             }
+            Err(error) => Err(error),
         }
+    }
+
+    /// Takes a step of a breaker under its lock, and writes what it did.
+    fn step<T>(
+        &self,
+        files: &Files,
+        journal: &Journal,
+        (clock, mut breaker): (Clock, Breaker),
+        mut warnings: Vec<String>,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp) -> T,
+    ) -> Result<(T, Updated), StoreError> {
+        let left = files.reap_dead_probes(&mut breaker, clock.time(), &mut warnings);
+        let before = breaker.clone();
+        let answer = step(&mut breaker, clock.time());
+        super::record_released_probes(&mut breaker, &left);
+        let events = breaker.take_events();
+        let place = files.claim(&before.probes, &breaker)?;
+        // A probe beside another, or after one that was ignored, is no event and yet must be known to the next run.
+        if !events.is_empty() || breaker != before || journal.newest.is_none() {
+            let record = Record {
+                v: journal::lowest_version(&events),
+                clock,
+                events: events.clone(),
+                state: breaker.clone(),
+            };
+            self.write(files, journal, &record)
+                .map_err(|source| StoreError::io("write to", &files.path(JOURNAL), source))?;
+        }
+        let admitted_by = AdmittedBy::Local;
+        let updated =
+            Updated { before, breaker, clock, events, place, lease: None, left, warnings, admitted_by };
+        Ok((answer, updated))
     }
 
     /// Writes what a step did. A change of generation is on the disk when this returns.
@@ -170,57 +202,46 @@ impl FileStore {
 }
 
 impl Store for FileStore {
-    fn update(
+    fn update<T>(
         &self,
         name: &Name,
-        unknown: Unknown,
-        step: &mut dyn FnMut(&mut Breaker, Timestamp),
-    ) -> Result<Option<Updated>, StoreError> {
+        policy: &Policy,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp) -> T,
+    ) -> Result<(T, Updated), StoreError> {
+        let files = self.files(name);
+        let mut warnings = Vec::new();
+        let _locked = self.lock(&files)?;
+        let journal = self.open_journal(&files, &mut warnings)?;
+        let now = (self.platform.clocks)();
+        let start = journal.newest.as_deref().map_or_else(
+            || {
+                let clock = Clock::new(now);
+                (clock, Breaker::new((self.platform.random)(), policy.clone(), clock.time()))
+            },
+            |newest| newest.at(now),
+        );
+        self.step(&files, &journal, start, warnings, step)
+    }
+
+    fn update_existing<T>(
+        &self,
+        name: &Name,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp) -> T,
+    ) -> Result<Option<(T, Updated)>, StoreError> {
         let files = self.files(name);
         let path = files.path(JOURNAL);
-        let mut warnings = Vec::new();
-        let Some(_locked) = self.lock(&files, unknown)? else {
+        let Some(_locked) = self.lock_existing(&files)? else {
             return Ok(None);
         };
-        let Some(journal) = self.open_journal(&files, unknown, &mut warnings)? else {
+        let Some(file) = existing(open(&path, OFlags::RDWR))? else {
             return Ok(None);
         };
-        let reading = (self.machine.clocks)();
-        let (clock, mut breaker) = match (&journal.newest, unknown) {
-            (Some(newest), _) => (newest.record.clock.advanced(reading), newest.record.state.clone()),
-            (None, Unknown::Create(policy)) => {
-                let clock = Clock::new(reading);
-                (clock, Breaker::new((self.machine.random)(), policy.clone(), clock.time()))
-            }
-            (None, Unknown::Leave) => return Ok(None),
+        let journal = Journal { newest: newest(&file, &path)?, file };
+        let Some(newest) = &journal.newest else {
+            return Ok(None);
         };
-        let left = files.bury(&mut breaker, clock.time(), &mut warnings);
-        let before = breaker.clone();
-        step(&mut breaker, clock.time());
-        super::record_released_probes(&mut breaker, &left);
-        let events = breaker.take_events();
-        let place = files.claim(&before.probes, &breaker)?;
-        // A probe beside another, or after one that was ignored, is no event and yet must be known to the next run.
-        if !events.is_empty() || breaker != before || journal.newest.is_none() {
-            let record = Record {
-                v: journal::lowest_version(&events),
-                clock,
-                events: events.clone(),
-                state: breaker.clone(),
-            };
-            self.write(&files, &journal, &record)
-                .map_err(|source| StoreError::io("write to", &path, source))?;
-        }
-        Ok(Some(Updated {
-            breaker,
-            clock,
-            events,
-            place,
-            lease: None,
-            left,
-            warnings,
-            origin: Origin::Files,
-        }))
+        let start = newest.at((self.platform.clocks)());
+        self.step(&files, &journal, start, Vec::new(), step).map(Some)
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
@@ -229,16 +250,12 @@ impl Store for FileStore {
         let Some(file) = existing(open(&path, OFlags::RDONLY))? else {
             return Ok(None);
         };
-        let tail = journal::tail(&file).map_err(|source| StoreError::io("read", &path, source))?;
-        let record = match tail {
-            Tail::Empty => return Ok(None),
-            Tail::Found(newest) => newest.record,
-            Tail::Newer(version) => return Err(StoreError::Newer { path, version }),
-            Tail::Unknown => return Err(StoreError::NotUnderstood { path }),
-            Tail::Damaged => return Err(StoreError::Damaged { path }),
+        let Some(newest) = newest(&file, &path)? else {
+            return Ok(None);
         };
+        let record = newest.record;
         let alive = files.alive(&record.state);
-        let clock = record.clock.advanced((self.machine.clocks)());
+        let clock = record.clock.advanced((self.platform.clocks)());
         Ok(Some(Snapshot { breaker: record.state, clock, alive }))
     }
 
@@ -296,7 +313,7 @@ impl Store for FileStore {
             Ok(Tail::Unknown) => return Err(StoreError::NotUnderstood { path }),
             _ => {}
         }
-        let Some(_locked) = self.lock(&files, Unknown::Leave)? else {
+        let Some(_locked) = self.lock_existing(&files)? else {
             return Ok(false);
         };
         // The journal last: until it is gone the breaker is there, and forgetting can be done again.
@@ -397,6 +414,17 @@ fn is_shared_by_group(path: &Path) -> bool {
     const SETGID_AND_GROUP_WRITE: u32 = 0o2020;
     let dir = path.parent().and_then(|dir| std::fs::metadata(dir).ok());
     dir.is_some_and(|dir| dir.mode() & SETGID_AND_GROUP_WRITE == SETGID_AND_GROUP_WRITE)
+}
+
+/// The newest record of a journal, if it has one.
+fn newest(file: &File, path: &Path) -> Result<Option<Box<Newest>>, StoreError> {
+    match journal::tail(file).map_err(|source| StoreError::io("read", path, source))? {
+        Tail::Empty => Ok(None),
+        Tail::Found(newest) => Ok(Some(newest)),
+        Tail::Newer(version) => Err(StoreError::Newer { path: path.to_owned(), version }),
+        Tail::Unknown => Err(StoreError::NotUnderstood { path: path.to_owned() }),
+        Tail::Damaged => Err(StoreError::Damaged { path: path.to_owned() }),
+    }
 }
 
 fn existing(opened: Result<File, StoreError>) -> Result<Option<File>, StoreError> {

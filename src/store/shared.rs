@@ -8,43 +8,44 @@ use std::cell::RefCell;
 use super::file::FileStore;
 use super::journal::Entry;
 use super::redis::RedisStore;
-use super::{Machine, Part, Snapshot, Store, StoreError, Tell, Unknown, Updated};
+use super::{Part, Platform, Snapshot, Store, StoreError, Updated, Warn};
 use crate::breaker::Breaker;
 use crate::breaker::mirror::RemoteState;
+use crate::breaker::policy::Policy;
 use crate::breaker::time::Timestamp;
 use crate::name::Name;
 
 /// For how long a store that was found away is not asked again by the same process, in milliseconds.
-const LEFT_ALONE: u64 = 5_000;
+const RETRY_AFTER: u64 = 5_000;
 
 #[derive(Debug)]
 pub struct SharedStore {
     remote: RedisStore,
     files: Result<FileStore, StoreError>,
-    machine: Machine,
+    platform: Platform,
     /// Tells a user what those who only look have met.
-    tell: Tell,
-    absence: RefCell<Option<Absence>>,
+    warn: Warn,
+    outage: RefCell<Option<Outage>>,
 }
 
 /// The shared store was found away.
 #[derive(Clone, Debug)]
-struct Absence {
+struct Outage {
     since: u64,
     /// The only breaker that cannot be used; `None`: the server cannot.
     of: Option<Name>,
     why: StoreError,
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl SharedStore {
     pub fn new(
         remote: RedisStore,
         files: Result<FileStore, StoreError>,
-        machine: Machine,
-        tell: Tell,
+        platform: Platform,
+        warn: Warn,
     ) -> SharedStore {
-        SharedStore { remote, files, machine, tell, absence: RefCell::new(None) }
+        SharedStore { remote, files, platform, warn, outage: RefCell::new(None) }
     }
 
     pub fn files(&self) -> Result<&FileStore, StoreError> {
@@ -53,7 +54,7 @@ impl SharedStore {
 
     /// What answers at the moment, for people and machines.
     pub fn place(&self) -> String {
-        match (&*self.absence.borrow(), &self.files) {
+        match (&*self.outage.borrow(), &self.files) {
             (Some(_), Ok(files)) => files.place(),
             _ => self.remote.address().to_string(),
         }
@@ -61,34 +62,31 @@ impl SharedStore {
 
     /// Why the store was found away, once.
     fn take_warning(&self) -> Option<String> {
-        let mut absence = self.absence.borrow_mut();
-        let absence = absence.as_mut().filter(|absence| !absence.is_told)?;
-        absence.is_told = true;
-        Some(format!("{}; this host's own state is used", absence.why))
+        let mut outage = self.outage.borrow_mut();
+        let outage = outage.as_mut().filter(|outage| !outage.is_reported)?;
+        outage.is_reported = true;
+        Some(format!("{}; this host's own state is used", outage.why))
     }
 
-    /// A step for a run: on the shared store, or in this host's files while that is away.
-    pub fn update_or_fall_back(
+    /// A step for a run: on the shared store, or in this host's files while that is unavailable.
+    pub fn update_or_fall_back<T>(
         &self,
         name: &Name,
-        unknown: Unknown,
-        step: &mut dyn FnMut(&mut Breaker, Timestamp),
-    ) -> Result<Option<Updated>, StoreError> {
-        let error = match self.update(name, unknown, step) {
-            Err(error @ StoreError::Away { .. }) => error,
+        policy: &Policy,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp) -> T,
+    ) -> Result<(T, Updated), StoreError> {
+        let error = match self.update(name, policy, step) {
+            Err(error @ StoreError::Unavailable { .. }) => error,
             other => return other,
         };
         let why = error.to_string();
-        let mut step = |breaker: &mut Breaker, now: Timestamp| {
+        let files = self.files().map_err(|_| error)?;
+        let (answer, mut updated) = files.update(name, policy, &mut |breaker, now| {
             breaker.fall_back(&why);
-            step(breaker, now);
-        };
-        let files = self.files().map_err(|_| error.clone())?;
-        let mut updated = files.update(name, unknown, &mut step)?;
-        if let Some(updated) = &mut updated {
-            updated.warnings.extend(self.take_warning());
-        }
-        Ok(updated)
+            step(breaker, now)
+        })?;
+        updated.warnings.extend(self.take_warning());
+        Ok((answer, updated))
     }
 
     /// Asks the shared store about a breaker, or about all, unless it has just been found away.
@@ -97,19 +95,19 @@ impl SharedStore {
         name: Option<&Name>,
         question: impl FnOnce(&RedisStore) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let now = (self.machine.clocks)().up;
-        let mut absence = self.absence.borrow_mut();
-        let known = absence.as_ref().filter(|absence| absence.of.is_none() || absence.of.as_ref() == name);
-        if let Some(known) = known.filter(|absence| now < absence.since + LEFT_ALONE) {
+        let now = (self.platform.clocks)().up;
+        let mut outage = self.outage.borrow_mut();
+        let known = outage.as_ref().filter(|outage| outage.of.is_none() || outage.of.as_ref() == name);
+        if let Some(known) = known.filter(|outage| now < outage.since + RETRY_AFTER) {
             return Err(known.why.clone());
         }
-        let is_told = known.is_some_and(|absence| absence.is_told);
+        let is_reported = known.is_some_and(|outage| outage.is_reported);
         let answer = question(&self.remote);
-        if let Err(why @ StoreError::Away { part, .. }) = &answer {
+        if let Err(why @ StoreError::Unavailable { part, .. }) = &answer {
             let of = if *part == Part::Breaker { name.cloned() } else { None };
-            *absence = Some(Absence { since: (self.machine.clocks)().up, of, why: why.clone(), is_told });
+            *outage = Some(Outage { since: (self.platform.clocks)().up, of, why: why.clone(), is_reported });
         } else if known.is_some() {
-            *absence = None;
+            *outage = None;
         }
         answer
     }
@@ -122,10 +120,10 @@ impl SharedStore {
         files: impl FnOnce(&FileStore) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         match self.ask(name, remote) {
-            Err(StoreError::Away { .. }) if self.files.is_ok() => {
+            Err(StoreError::Unavailable { .. }) if self.files.is_ok() => {
                 if let Some(warning) = self.take_warning() {
-                    (self.tell)(
-                        self.absence.borrow().as_ref().and_then(|absence| absence.of.as_ref()),
+                    (self.warn)(
+                        self.outage.borrow().as_ref().and_then(|outage| outage.of.as_ref()),
                         &warning,
                     );
                 }
@@ -135,8 +133,18 @@ impl SharedStore {
         }
     }
 
-    /// Keeps in the files what refuses runs on the shared store. Trouble with the files is for the day that they are
-    /// needed: the run is guarded.
+    /// Keeps in the files what refuses runs on the shared store. Trouble with the files is only a warning: they matter
+    /// when the shared store is unavailable, and this run is guarded.
+    fn mirror(&self, name: &Name, updated: &mut Updated) {
+        if let Err(error) = self.keep(name, updated)
+            && RemoteState::of(&updated.breaker, updated.clock.time()).refuses()
+        {
+            updated.warnings.push(format!(
+                "{error}; what was seen on the shared store holds only while it can be reached"
+            ));
+        }
+    }
+
     fn keep(&self, name: &Name, updated: &Updated) -> Result<(), StoreError> {
         let files = self.files()?;
         let shared = &updated.breaker;
@@ -147,9 +155,7 @@ impl SharedStore {
             None => !seen.refuses(),
         };
         if !is_kept {
-            files.update(name, Unknown::Create(&shared.policy), &mut |own, own_now| {
-                own.copy(shared, now, own_now)
-            })?;
+            files.update(name, &shared.policy, &mut |own, own_now| own.copy(shared, now, own_now))?;
         }
         Ok(())
     }
@@ -157,22 +163,27 @@ impl SharedStore {
 
 impl Store for SharedStore {
     /// Only on the shared store: an operator's word is for all hosts, or for none.
-    fn update(
+    fn update<T>(
         &self,
         name: &Name,
-        unknown: Unknown,
-        step: &mut dyn FnMut(&mut Breaker, Timestamp),
-    ) -> Result<Option<Updated>, StoreError> {
-        let mut updated = self.ask(Some(name), |remote| remote.update(name, unknown, step))?;
-        if let Some(updated) = &mut updated
-            && let Err(error) = self.keep(name, updated)
-            && RemoteState::of(&updated.breaker, updated.clock.time()).refuses()
-        {
-            updated.warnings.push(format!(
-                "{error}; what was seen on the shared store holds only while it can be reached"
-            ));
+        policy: &Policy,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp) -> T,
+    ) -> Result<(T, Updated), StoreError> {
+        let (answer, mut updated) = self.ask(Some(name), |remote| remote.update(name, policy, step))?;
+        self.mirror(name, &mut updated);
+        Ok((answer, updated))
+    }
+
+    fn update_existing<T>(
+        &self,
+        name: &Name,
+        step: &mut dyn FnMut(&mut Breaker, Timestamp) -> T,
+    ) -> Result<Option<(T, Updated)>, StoreError> {
+        let mut done = self.ask(Some(name), |remote| remote.update_existing(name, step))?;
+        if let Some((_, updated)) = &mut done {
+            self.mirror(name, updated);
         }
-        Ok(updated)
+        Ok(done)
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {

@@ -22,6 +22,9 @@ fn hooks_get_the_change_in_variables_and_as_json() {
     assert_eq!(sandbox.read("variables"), expected);
     let json: Value = serde_json::from_str(&sandbox.read("json")).expect("JSON");
     assert_eq!((&json["event"], &json["retry_at"]), (&json!("opened"), &json!(retry_at)));
+    let host = sandbox.shell("uname -n").stdout();
+    let from = (&json["name"], &json["host"], &json["program"]);
+    assert_eq!(from, (&json!("h"), &json!(host.trim()), &json!("sh")), "what the event belongs to");
 }
 
 #[test]
@@ -90,6 +93,10 @@ fn trip_and_reset_run_the_hooks_of_the_configuration() {
     sandbox.run(&["reset", "h", "--config", config]).code(0);
     sandbox.run(&["reset", "h", "--config", config]).code(0);
     assert_eq!(sandbox.read("log"), "closed-open-none\nopen-closed-none\n");
+    let config = sandbox.write("d.toml", "[defaults]\non-change = \"cat > json\"\n");
+    sandbox.run(&["trip", "h", "--config", config.to_str().expect("a path")]).code(0);
+    let json: Value = serde_json::from_str(&sandbox.read("json")).expect("JSON");
+    assert_eq!((&json["name"], &json["program"]), (&json!("h"), &Value::Null), "no run made the change");
 }
 
 #[test]

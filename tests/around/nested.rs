@@ -25,6 +25,25 @@ fn an_inner_refusal_says_nothing_about_the_outer_dependency() {
 }
 
 #[test]
+fn a_command_that_calls_itself_refused_is_timed_out_or_killed_all_the_same() {
+    let sandbox = Sandbox::new();
+    let check = |name: &str, end: &str, ending: &str, outcome: &str| {
+        let script = format!("printf brk:refused > /proc/self/comm; {end}");
+        // A builtin alone: the shell itself must have the name.
+        let shell = format!("exec 3</dev/null; {script}");
+        let report = sandbox.file(name);
+        let report = report.to_str().expect("a path");
+        run(&sandbox, name, &["--timeout", "500ms", "--report", report], &["sh", "-c", &shell]);
+        let report: serde_json::Value = serde_json::from_str(&sandbox.read(name)).expect("JSON");
+        assert_eq!((&report["ending"], &report["outcome"]), (&ending.into(), &outcome.into()), "{end}");
+    };
+    check("timeout", "while :; do :; done", "timed-out", "failure");
+    check("signal", "kill -9 $$", "signaled", "failure");
+    check("trap", "trap 'exit 75' TERM; while :; do :; done", "timed-out", "failure");
+    check("exit", "exit 75", "exited", "ignored");
+}
+
+#[test]
 fn two_names_are_joined_by_nesting() {
     let sandbox = Sandbox::new();
     let nested = |command: &str| {

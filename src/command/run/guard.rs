@@ -1,26 +1,23 @@
-//! The two short visits to the breaker that a run makes: to be admitted, and to tell how it ended. Where the state is
-//! of no use, this decides what that means for the run.
+//! The two short visits to the breaker that a run makes: to be admitted, and to record how it ended. If the state is
+//! unusable, this decides what that means for the run. Not here: what follows a change, and running anything.
 
 use std::cell::Cell;
 
 use super::super::Context;
+use super::record::Recorded;
 use crate::breaker::event::RefusedBy;
-use crate::breaker::outcome::{Ending, Verdict};
+use crate::breaker::outcome::Verdict;
 use crate::breaker::time::{Clock, Millis, Timestamp};
-use crate::breaker::{
-    Admission, AdmissionRequest, Breaker, Completion, Mode, Permit, PermitKind, Phase, PhaseKind, Refusal,
-    Report, Task,
-};
+use crate::breaker::{Admission, AdmissionRequest, Breaker, Mode, Phase, PhaseKind, Refusal, Report, Task};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::hook;
 use crate::name::Name;
 use crate::output::say;
 use crate::plan::Plan;
 use crate::render::{wall_time, words};
 use crate::settings::value::{OnStateError, OnStoreError};
 use crate::store::place::OccupancyLock;
-use crate::store::{AnyStore, Lease, LiveProbe, Origin, Store, StoreError, Unknown, Updated};
+use crate::store::{ActivePermit, Answer, AnyStore, FailOver, LiveProbe, Store, StoreError, Updated};
 use crate::supervise::Finished;
 
 pub struct Guard<'a> {
@@ -32,26 +29,20 @@ pub struct Guard<'a> {
     warned: Cell<bool>,
 }
 
-/// What became of asking to run.
-pub enum Entry {
-    Granted(Ticket),
-    /// The state is of no use; the run goes on without it.
+/// What is decided about a run that asks to be admitted.
+pub enum Decision<'a> {
+    Granted(ActivePermit<'a>),
+    /// The state is unusable; the run goes on without it.
     Unguarded,
     Refused(Refused),
     /// Nothing is to be launched any more, and `brk` ends like this.
     Stopped(Exit),
 }
 
-/// A permit, and the place that goes with it.
-pub struct Ticket {
-    pub permit: Permit,
-    pub place: Option<OccupancyLock>,
-    /// The same on a shared store.
-    lease: Option<Lease>,
-    /// Who admitted it, and hears how it ended.
-    origin: Origin,
-    /// The phase as it was found.
-    pub phase_before: PhaseKind,
+/// A decision, and the change that it made to the breaker if it was stored.
+pub struct Asked<'a> {
+    pub decision: Decision<'a>,
+    pub updated: Option<Updated>,
 }
 
 pub struct Refused {
@@ -60,34 +51,18 @@ pub struct Refused {
     pub text: String,
     pub phase: PhaseKind,
     pub retry_at: Option<String>,
-    /// For how long it is known to be of no use to ask again.
+    /// How long to wait before the earliest retry that can be useful.
     pub wait: Option<Millis>,
 }
 
-/// What a record did to the breaker.
-pub struct Recorded {
-    pub updated: Updated,
-    pub heard: Completion,
-}
-
-/// A place among the runs of one name.
+/// One of the places for runs at once of one name.
 pub enum Slot {
     /// Taken now, or not needed.
     Free(Option<OccupancyLock>),
     Busy,
 }
 
-impl Ticket {
-    pub fn is_probe(&self) -> bool {
-        matches!(self.permit.kind, PermitKind::Probe(_))
-    }
-
-    pub fn note_command(&mut self, pid: u32) {
-        if let Some(place) = &mut self.place {
-            place.note_command(pid);
-        }
-    }
-}
+type Question<'a> = &'a dyn Fn(&mut Breaker, Timestamp) -> Admission;
 
 impl<'a> Guard<'a> {
     pub fn new(name: &'a Name, plan: &'a Plan, program: &'a str, context: &'a Context) -> Guard<'a> {
@@ -95,7 +70,7 @@ impl<'a> Guard<'a> {
     }
 
     /// Asks to run.
-    pub fn admit(&self, mode: Mode) -> Result<Entry, Error> {
+    pub fn admit(&self, mode: Mode) -> Result<Asked<'_>, Error> {
         let task = if self.plan.check.is_some() { Task::Check } else { Task::Command };
         let request = AdmissionRequest {
             mode,
@@ -104,12 +79,21 @@ impl<'a> Guard<'a> {
             task,
             cooldown: self.plan.cooldown_parts(),
         };
-        self.ask(mode, &mut |breaker, now| breaker.admit(&self.plan.policy, &request, now))
+        self.ask(mode, &|breaker, now| breaker.admit(&self.plan.policy, &request, now))
     }
 
-    /// Is refused because as many runs as may be are alive.
-    pub fn busy(&self, mode: Mode) -> Result<Entry, Error> {
-        self.ask(mode, &mut |breaker, _| breaker.refuse(Refusal::new(RefusedBy::Busy, None), mode))
+    /// Is refused for a reason outside the breaker.
+    pub fn refuse(&self, why: RefusedBy, mode: Mode) -> Result<Asked<'_>, Error> {
+        self.ask(mode, &|breaker, _| breaker.refuse(Refusal::new(why, None), mode))
+    }
+
+    /// Is refused because the health check of its probe did not close the breaker.
+    pub fn refuse_after_check(&self, mode: Mode) -> Result<Asked<'_>, Error> {
+        self.ask(mode, &|breaker, _| {
+            let retry_at = breaker.phase.retry_at();
+            let why = if retry_at.is_some() { RefusedBy::Open } else { RefusedBy::Probing };
+            breaker.refuse(Refusal::new(why, retry_at), mode)
+        })
     }
 
     /// Takes a place among the runs of this name, if their number is bounded.
@@ -129,97 +113,51 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Tells how a run ended, and gives its place back. Trouble is a warning: the run is over.
+    /// Records how a run ended, and gives its place back. Trouble is a warning: the run is over.
     pub fn record(
         &self,
-        ticket: Ticket,
+        permit: ActivePermit,
         finished: &Finished,
         verdict: Verdict,
         task: Task,
     ) -> Option<Recorded> {
+        let program = match task {
+            Task::Check => "sh",
+            Task::Command => self.program,
+        };
         let report = Report {
             ending: finished.ending,
             verdict,
             duration: Millis::from(finished.duration),
-            program: if task == Task::Check { "sh" } else { self.program }.to_owned(),
+            program: program.to_owned(),
             task,
         };
-        let random = self.context.env.random();
-        let mut heard = Completion::Late;
-        let _kept_until_recorded = ticket.lease;
-        let updated = self.update(Some(finished.ending), ticket.origin, &mut |breaker, now| {
-            // The shared store has gone since it admitted the run.
-            let elsewhere = ticket.origin == Origin::Configured && breaker.is_falling_back();
-            let permit = if elsewhere { breaker.fallback_permit() } else { ticket.permit.clone() };
-            heard = breaker.complete(&permit, report.clone(), &self.plan.policy, now, random);
-        });
-        let updated = updated.inspect_err(|error| self.warn(&format!("{error}; this run is not recorded")));
-        Some(Recorded { updated: updated.ok()?, heard })
+        let completed = permit.complete(&report, self.context.env.random());
+        let completed =
+            completed.inspect_err(|error| self.warn(&format!("{error}; this run is not recorded")));
+        let (completion, updated) = completed.ok()?;
+        Some(Recorded { updated, completion })
     }
 
-    /// Where a check has left the breaker: closed again, and the run may go on; or not, and it is refused.
-    pub fn after_check(&self, recorded: Option<&Recorded>, mode: Mode) -> Result<Entry, Error> {
-        if recorded.is_none_or(|recorded| recorded.updated.breaker.phase == Phase::Closed) {
-            return self.admit(mode);
-        }
-        self.ask(mode, &mut |breaker, _| {
-            let retry_at = breaker.phase.retry_at();
-            let why = if retry_at.is_some() { RefusedBy::Open } else { RefusedBy::Probing };
-            breaker.refuse(Refusal::new(why, retry_at), mode)
-        })
-    }
-
-    fn ask(
-        &self,
-        mode: Mode,
-        question: &mut dyn FnMut(&mut Breaker, Timestamp) -> Admission,
-    ) -> Result<Entry, Error> {
-        let mut phase_before = PhaseKind::Closed;
-        let mut answer = None;
-        let updated = self.update(None, Origin::Configured, &mut |breaker, now| {
-            phase_before = breaker.phase.kind();
-            answer = Some(question(breaker, now));
-        });
-        match (updated, answer) {
-            (Ok(updated), Some(Admission::Granted(permit))) => Ok(Entry::Granted(Ticket {
-                permit,
-                place: updated.place,
-                lease: updated.lease,
-                origin: updated.origin,
-                phase_before,
-            })),
-            (Ok(updated), Some(Admission::Refused(refusal))) => {
-                Ok(Entry::Refused(refused(&updated.breaker, &updated.left, &updated.clock, &refusal)))
-            }
-            (Ok(_), None) => Ok(Entry::Unguarded),
-            (Err(error), _) => self.without_state(error, mode, question),
-        }
-    }
-
-    /// One visit to the breaker, and the hooks of what it changed.
-    fn update(
-        &self,
-        ending: Option<Ending>,
-        origin: Origin,
-        step: &mut dyn FnMut(&mut Breaker, Timestamp),
-    ) -> Result<Updated, StoreError> {
-        let store = self.store.as_ref().map_err(StoreError::clone)?;
-        let mut from = PhaseKind::Closed;
-        let unknown = Unknown::Create(&self.plan.policy);
-        let mut step = |breaker: &mut Breaker, now| {
-            from = breaker.phase.kind();
-            step(breaker, now);
+    fn ask(&self, mode: Mode, question: Question) -> Result<Asked<'_>, Error> {
+        let fail_over = match self.plan.on_store_error {
+            OnStoreError::Run | OnStoreError::Refuse => FailOver::Never,
+            OnStoreError::Local => FailOver::ToLocal,
         };
-        let updated = match (self.plan.on_store_error, origin) {
-            (OnStoreError::Run | OnStoreError::Refuse, Origin::Configured) => {
-                store.update(self.name, unknown, &mut step)?
+        let store = self.store.as_ref().map_err(StoreError::clone);
+        match store.and_then(|store| store.admit(self.name, &self.plan.policy, fail_over, question)) {
+            Ok((Answer::Granted(permit), updated)) => {
+                Ok(Asked { decision: Decision::Granted(permit), updated: Some(updated) })
             }
-            _ => store.update_or_fall_back(self.name, unknown, origin, &mut step)?,
-        };
-        let updated = updated.ok_or(StoreError::NoDirectory)?;
-        updated.warnings.iter().for_each(|warning| self.warn(warning));
-        hook::run(&self.plan.hooks, &hook::Change { name: self.name, from, updated: &updated, ending });
-        Ok(updated)
+            Ok((Answer::Refused(refusal), updated)) => {
+                let refused = refused(&updated.breaker, &updated.left, &updated.clock, &refusal);
+                Ok(Asked { decision: Decision::Refused(refused), updated: Some(updated) })
+            }
+            Err(error) => {
+                let decision = self.without_state(error, mode, question)?;
+                Ok(Asked { decision, updated: None })
+            }
+        }
     }
 
     /// The state cannot be written. What can be read of it still counts.
@@ -227,14 +165,14 @@ impl<'a> Guard<'a> {
         &self,
         error: StoreError,
         mode: Mode,
-        question: &mut dyn FnMut(&mut Breaker, Timestamp) -> Admission,
-    ) -> Result<Entry, Error> {
-        if let StoreError::Away { .. } = error {
+        question: Question,
+    ) -> Result<Decision<'_>, Error> {
+        if let StoreError::Unavailable { .. } = error {
             match self.plan.on_store_error {
                 OnStoreError::Refuse => return Err(Error::Store(error)),
                 OnStoreError::Run => {
                     self.warn_once(&format!("{error}; running unguarded"));
-                    return Ok(Entry::Unguarded);
+                    return Ok(Decision::Unguarded);
                 }
                 // There are no files either.
                 OnStoreError::Local => {}
@@ -250,11 +188,12 @@ impl<'a> Guard<'a> {
             let mut breaker = snapshot.without_dead_probes();
             if let Admission::Refused(refusal) = question(&mut breaker, snapshot.now()) {
                 self.warn_once(&format!("{error}; this refusal is not counted"));
-                return Ok(Entry::Refused(refused(&breaker, &snapshot.alive, &snapshot.clock, &refusal)));
+                let refused = refused(&breaker, &snapshot.alive, &snapshot.clock, &refusal);
+                return Ok(Decision::Refused(refused));
             }
         }
         self.warn_once(&format!("{error}; running unguarded"));
-        Ok(Entry::Unguarded)
+        Ok(Decision::Unguarded)
     }
 
     /// The state is asked again and again while a run waits or makes attempts; one warning is enough.
@@ -264,9 +203,14 @@ impl<'a> Guard<'a> {
         }
     }
 
-    pub fn warn(&self, text: &str) {
+    fn warn(&self, text: &str) {
         say(&format!("{}: warning: {text}", self.name));
     }
+}
+
+/// Whether a health check lets the run go on: it closed the breaker, or could not be recorded.
+pub fn is_closed_after_check(recorded: Option<&Recorded>) -> bool {
+    recorded.is_none_or(|recorded| recorded.updated.breaker.phase == Phase::Closed)
 }
 
 fn refused(breaker: &Breaker, alive: &[LiveProbe], clock: &Clock, refusal: &Refusal) -> Refused {

@@ -1,19 +1,18 @@
-//! `--report`: a run as one JSON object, for the script around it.
+//! `--report`: a run as one JSON object, for the script around it. It is made from the run's records, at the end.
 
 use std::path::Path;
 
 use serde::Serialize;
 
-use super::guard::{Recorded, Refused, Ticket};
+use super::guard::Refused;
+use super::record::{self, RunResult};
 use crate::breaker::PhaseKind;
-use crate::breaker::outcome::Verdict;
 use crate::breaker::time::Millis;
 use crate::name::Name;
 use crate::output::say;
 use crate::render::wall_time;
 use crate::signal;
 use crate::store::Updated;
-use crate::supervise::Finished;
 
 #[derive(Debug, Serialize)]
 pub struct Report<'a> {
@@ -21,7 +20,7 @@ pub struct Report<'a> {
     decision: &'static str,
     reason: Option<&'static str>,
     probe: bool,
-    attempts: u32,
+    attempts: usize,
     ending: Option<&'static str>,
     exit: Option<u8>,
     signal: Option<String>,
@@ -33,62 +32,39 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    pub fn new(name: &'a Name) -> Report<'a> {
-        Report {
+    /// `refused`: the refusal that the run ended with.
+    pub fn new(name: &'a Name, results: &[RunResult], refused: Option<&Refused>) -> Report<'a> {
+        let launched = record::launches(results).next_back();
+        let ending = launched.map(|launched| launched.ending);
+        let after = results.last().and_then(|last| last.recorded.as_ref());
+        let report = Report {
             name,
-            decision: "refused",
+            decision: if launched.is_some() { "launched" } else { "refused" },
             reason: None,
-            probe: false,
-            attempts: 0,
-            ending: None,
-            exit: None,
-            signal: None,
-            outcome: None,
-            duration_ms: None,
-            phase_before: None,
-            phase_after: None,
-            retry_at: None,
+            probe: results.iter().any(|result| result.is_probe),
+            attempts: record::launches(results).count(),
+            ending: ending.map(|ending| ending.as_str()),
+            exit: ending.and_then(|ending| ending.exit()),
+            signal: ending.and_then(|ending| ending.signal()).map(|number| signal::name(number).into_owned()),
+            outcome: launched.map(|launched| launched.verdict.outcome().as_str()),
+            duration_ms: launched.map(|launched| launched.duration),
+            phase_before: record::phase_before(results),
+            phase_after: after.map(|after| after.phase()),
+            retry_at: after.and_then(|after| {
+                let Updated { breaker, clock, .. } = &after.updated;
+                breaker.phase.retry_at().map(|at| wall_time(clock, at))
+            }),
+        };
+        let Some(refused) = refused else {
+            return report;
+        };
+        Report {
+            reason: Some(refused.why.as_str()),
+            phase_before: report.phase_before.or(Some(refused.phase)),
+            phase_after: Some(refused.phase),
+            retry_at: refused.retry_at.clone(),
+            ..report
         }
-    }
-
-    pub fn refused(&mut self, refused: &Refused) {
-        self.reason = Some(refused.why.as_str());
-        self.phase_before.get_or_insert(refused.phase);
-        self.phase_after = Some(refused.phase);
-        self.retry_at.clone_from(&refused.retry_at);
-    }
-
-    pub fn phase_before(&self) -> Option<PhaseKind> {
-        self.phase_before
-    }
-
-    /// The cheap check of a probe has run; the command has not.
-    pub fn checked(&mut self, ticket: &Ticket) {
-        self.probe = true;
-        self.phase_before = Some(ticket.phase_before);
-    }
-
-    pub fn launched(&mut self, ticket: Option<&Ticket>, finished: &Finished, verdict: Verdict) {
-        self.decision = "launched";
-        self.reason = None;
-        self.attempts += 1;
-        self.ending = Some(finished.ending.as_str());
-        self.exit = finished.ending.exit();
-        self.signal = finished.ending.signal().map(|number| signal::name(number).into_owned());
-        self.outcome = Some(verdict.outcome().as_str());
-        self.duration_ms = Some(Millis::from(finished.duration));
-        if let Some(ticket) = ticket {
-            self.probe |= ticket.is_probe();
-            self.phase_before.get_or_insert(ticket.phase_before);
-        }
-    }
-
-    pub fn recorded(&mut self, recorded: Option<&Recorded>) {
-        self.phase_after = recorded.map(|recorded| recorded.updated.breaker.phase.kind());
-        self.retry_at = recorded.and_then(|recorded| {
-            let Updated { breaker, clock, .. } = &recorded.updated;
-            breaker.phase.retry_at().map(|at| wall_time(clock, at))
-        });
     }
 
     pub fn write(&self, path: &Path) {

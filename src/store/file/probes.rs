@@ -35,7 +35,12 @@ impl Files<'_> {
 
     /// Loses the probes whose places are free, and ends those that have outlived a dead `brk` and their own deadline.
     /// Gives those that have outlived it and may go on.
-    pub fn bury(&self, breaker: &mut Breaker, now: Timestamp, warnings: &mut Vec<String>) -> Vec<LiveProbe> {
+    pub fn reap_dead_probes(
+        &self,
+        breaker: &mut Breaker,
+        now: Timestamp,
+        warnings: &mut Vec<String>,
+    ) -> Vec<LiveProbe> {
         let mut left = Vec::new();
         for probe in breaker.probes.clone() {
             let path = self.probe(&probe);

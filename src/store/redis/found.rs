@@ -15,7 +15,7 @@ pub type Answer = (u64, Vec<(String, String)>);
 /// A breaker that was found.
 #[derive(Debug)]
 pub struct Found {
-    pub stamp: String,
+    pub revision: String,
     pub breaker: Breaker,
     pub clock: Clock,
     /// How many of the breaker's refusals are counted beside the state.
@@ -26,7 +26,7 @@ pub struct Found {
 
 /// An entry of the history.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Told {
+pub struct HistoryRecord {
     v: u32,
     clock: Clock,
     events: Vec<Event>,
@@ -60,7 +60,7 @@ impl Found {
         }
         let field =
             |name: &str| fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
-        let (Some(stamp), Some(state)) = (field("stamp"), field("state")) else {
+        let (Some(revision), Some(state)) = (field("stamp"), field("state")) else {
             return Err(FOREIGN.to_owned());
         };
         let Record { clock, state: mut breaker, .. } = decode(state)?;
@@ -68,7 +68,7 @@ impl Found {
         breaker.totals.refused = breaker.totals.refused.saturating_add(refused);
         let leases = fields.iter().filter(|(field, _)| field.starts_with("lease:"));
         let leases = leases.filter_map(|(field, ends)| Some((field.clone(), ends.parse().ok()?))).collect();
-        Ok(Some(Found { stamp: stamp.to_owned(), breaker, clock, refused, leases }))
+        Ok(Some(Found { revision: revision.to_owned(), breaker, clock, refused, leases }))
     }
 
     /// Whether the lease of a probe has not ended.
@@ -77,9 +77,9 @@ impl Found {
     }
 }
 
-impl Told {
-    pub fn new(clock: Clock, events: Vec<Event>) -> Told {
-        Told { v: lowest_version(&events), clock, events }
+impl HistoryRecord {
+    pub fn new(clock: Clock, events: Vec<Event>) -> HistoryRecord {
+        HistoryRecord { v: lowest_version(&events), clock, events }
     }
 
     pub fn encode(&self) -> String {
@@ -90,7 +90,7 @@ impl Told {
     pub fn decode(fields: &[(String, String)]) -> Result<Entry, String> {
         let field =
             |name: &str| fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
-        let Told { clock, mut events, .. } = decode(field("entry").unwrap_or_default())?;
+        let HistoryRecord { clock, mut events, .. } = decode(field("entry").unwrap_or_default())?;
         if let Some(total) = field("count").and_then(|count| count.parse().ok()) {
             for event in &mut events {
                 if let EventKind::Refused { count, .. } = &mut event.kind {

@@ -2,7 +2,7 @@
 //! the holder is gone nobody asks, and the lease ends by itself.
 //!
 //! Asking takes a thread of its own, for the one that supervises must not wait for a server. It sleeps in between. It
-//! goes to the address that the line had: a lookup is a child process, and while a command runs there are none but the
+//! goes to the address that the session had: a lookup is a child process, and while a command runs there are none but the
 //! command's.
 
 use std::net::IpAddr;
@@ -10,10 +10,10 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use super::address::Address;
-use super::line::Line;
 use super::request::{evaluate, key};
+use super::session::Session;
 use crate::name::Name;
-use crate::store::{Machine, StoreError};
+use crate::store::{Platform, StoreError};
 
 /// How long a place is kept for a holder that is not heard of.
 pub const LENGTH: Duration = Duration::from_secs(15);
@@ -34,43 +34,43 @@ impl Lease {
     pub fn keep(
         address: Address,
         peer: Option<IpAddr>,
-        machine: Machine,
+        platform: Platform,
         name: &Name,
         field: String,
     ) -> Result<Lease, StoreError> {
         let (sender, dropped) = mpsc::channel();
         let key = key(name);
         let renewing = move || {
-            let mut line = None;
+            let mut session = None;
             while dropped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                match renew(&mut line, &address, peer, machine, &key, &field) {
+                match renew(&mut session, &address, peer, platform, &key, &field) {
                     Ok(true) => {}
                     // The place is lost, and the result will be late.
                     Ok(false) => return,
-                    // Another line next time: the server may be back before the lease ends.
-                    Err(_) => line = None,
+                    // Another session next time: the server may be back before the lease ends.
+                    Err(_) => session = None,
                 }
             }
         };
-        (machine.thread)(Box::new(renewing)).map_err(StoreError::thread)?;
+        (platform.thread)(Box::new(renewing)).map_err(StoreError::thread)?;
         Ok(Lease { _until_dropped: sender })
     }
 }
 
 fn renew<'a>(
-    line: &mut Option<Line<'a>>,
+    session: &mut Option<Session<'a>>,
     address: &'a Address,
     peer: Option<IpAddr>,
-    machine: Machine,
+    platform: Platform,
     key: &str,
     field: &str,
 ) -> Result<bool, StoreError> {
-    if line.is_none() {
-        *line = Some(Line::open_to(peer, address, machine)?);
+    if session.is_none() {
+        *session = Some(Session::open_to(peer, address, platform)?);
     }
-    let Some(line) = line else {
+    let Some(session) = session else {
         return Ok(false);
     };
-    line.starts_anew();
-    line.ask(evaluate(RENEW, &[key]).arg(field).arg(LENGTH.as_millis() as u64))
+    session.reset_deadline();
+    session.query(evaluate(RENEW, &[key]).arg(field).arg(LENGTH.as_millis() as u64))
 }

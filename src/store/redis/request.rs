@@ -4,6 +4,8 @@ use redis::Cmd;
 
 use crate::name::Name;
 
+const READ: &str = include_str!("read.lua");
+
 pub fn key(name: &Name) -> String {
     format!("brk:{{{}}}", name.encoded())
 }
@@ -16,4 +18,9 @@ pub fn evaluate(script: &str, keys: &[&str]) -> Cmd {
     let mut command = redis::cmd("EVAL");
     command.arg(script).arg(keys.len()).arg(keys);
     command
+}
+
+/// The call that reads a breaker, and the server's time.
+pub fn read(key: &str) -> Cmd {
+    evaluate(READ, &[key])
 }

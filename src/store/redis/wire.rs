@@ -4,7 +4,7 @@
 //! The crate `redis` packs commands and reads replies. Its own connection is not used: it looks up names through the C
 //! library, which a static binary must not (`lookup`), and its time limit counts each read anew.
 //!
-//! Not here: how long a visit may last, and what errors mean (`line`).
+//! Not here: how long a visit may last, and what errors mean (`session`).
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -16,7 +16,7 @@ use redis::{
 };
 
 use crate::lookup::{self, Unknown};
-use crate::store::Machine;
+use crate::store::Platform;
 
 /// The longest reply. What is longer is none of ours.
 const LONGEST_REPLY: usize = 4 << 20;
@@ -37,7 +37,7 @@ enum Stream {
 /// A socket that gives up at the deadline, and after too long a reply.
 struct Socket {
     socket: TcpStream,
-    machine: Machine,
+    platform: Platform,
     /// In milliseconds of the boot clock.
     until: u64,
     may_read: usize,
@@ -49,12 +49,12 @@ impl Wire {
     pub fn open(
         info: &ConnectionInfo,
         known: Option<IpAddr>,
-        machine: Machine,
+        platform: Platform,
         until: u64,
     ) -> RedisResult<Wire> {
         let connect = |host: &str, port| match known {
-            Some(address) => Socket::connect(&[address], port, machine, until),
-            None => Socket::connect(&addresses(host, machine, until)?, port, machine, until),
+            Some(address) => Socket::connect(&[address], port, platform, until),
+            None => Socket::connect(&addresses(host, platform, until)?, port, platform, until),
         };
         let stream = match info.addr() {
             ConnectionAddr::Tcp(host, port) => Stream::Plain(connect(host, *port)?),
@@ -166,10 +166,10 @@ impl ConnectionLike for Wire {
 
 impl Socket {
     /// Tries the addresses one after the other. Each gets a fair part of the time that is left.
-    fn connect(addresses: &[IpAddr], port: u16, machine: Machine, until: u64) -> io::Result<Socket> {
+    fn connect(addresses: &[IpAddr], port: u16, platform: Platform, until: u64) -> io::Result<Socket> {
         let mut trouble = io::Error::other("the host has no address");
         for (tried, address) in addresses.iter().enumerate() {
-            let left = Duration::from_millis(until.saturating_sub((machine.clocks)().up));
+            let left = Duration::from_millis(until.saturating_sub((platform.clocks)().up));
             let part = left / u32::try_from(addresses.len() - tried).unwrap_or(u32::MAX);
             if part.is_zero() {
                 return Err(ErrorKind::TimedOut.into());
@@ -177,7 +177,7 @@ impl Socket {
             match TcpStream::connect_timeout(&SocketAddr::new(*address, port), part) {
                 Ok(socket) => {
                     socket.set_nodelay(true)?;
-                    return Ok(Socket { socket, machine, until, may_read: LONGEST_REPLY });
+                    return Ok(Socket { socket, platform, until, may_read: LONGEST_REPLY });
                 }
                 Err(error) => trouble = error,
             }
@@ -187,7 +187,7 @@ impl Socket {
 
     /// The time for one wait.
     fn left(&self) -> io::Result<Option<Duration>> {
-        match self.until.saturating_sub((self.machine.clocks)().up) {
+        match self.until.saturating_sub((self.platform.clocks)().up) {
             0 => Err(ErrorKind::TimedOut.into()),
             left => Ok(Some(Duration::from_millis(left))),
         }
@@ -243,8 +243,8 @@ impl Write for Stream {
     }
 }
 
-fn addresses(host: &str, machine: Machine, until: u64) -> io::Result<Vec<IpAddr>> {
-    let left = || Duration::from_millis(until.saturating_sub((machine.clocks)().up));
+fn addresses(host: &str, platform: Platform, until: u64) -> io::Result<Vec<IpAddr>> {
+    let left = || Duration::from_millis(until.saturating_sub((platform.clocks)().up));
     lookup::addresses(host, &left).map_err(|unknown| match unknown {
         Unknown::TimedOut => io::Error::from(ErrorKind::TimedOut),
         Unknown::Because(why) => io::Error::other(why),

@@ -1,4 +1,4 @@
-//! The line to the server: one connection for one visit, and the time that the visit may take.
+//! A session with the server: one connection for one visit, and the time that the visit may take.
 //!
 //! A second is all that a run waits for a store that does not answer, whatever it is that hangs.
 
@@ -9,7 +9,7 @@ use redis::{Cmd, ErrorKind, FromRedisValue, RedisError};
 use super::address::Address;
 use super::found::FOREIGN;
 use super::wire::Wire;
-use crate::store::{Machine, Part, StoreError};
+use crate::store::{Part, Platform, StoreError};
 
 /// What a visit may take before the store counts as away, in milliseconds: a tenth of the promised second is left for
 /// everything else.
@@ -19,40 +19,40 @@ const LIMIT: u64 = 900;
 /// of a file.
 const PATIENCE: u64 = 5_000;
 
-pub struct Line<'a> {
+pub struct Session<'a> {
     address: &'a Address,
-    machine: Machine,
+    platform: Platform,
     wire: Wire,
     started: u64,
     /// In milliseconds of the boot clock.
     until: u64,
 }
 
-impl<'a> Line<'a> {
-    pub fn open(address: &'a Address, machine: Machine) -> Result<Line<'a>, StoreError> {
-        Line::open_to(None, address, machine)
+impl<'a> Session<'a> {
+    pub fn open(address: &'a Address, platform: Platform) -> Result<Session<'a>, StoreError> {
+        Session::open_to(None, address, platform)
     }
 
-    /// A line to the address that an earlier one had.
+    /// A session with the address that an earlier one had.
     pub fn open_to(
         known: Option<IpAddr>,
         address: &'a Address,
-        machine: Machine,
-    ) -> Result<Line<'a>, StoreError> {
+        platform: Platform,
+    ) -> Result<Session<'a>, StoreError> {
         if let Some(flaw) = &address.flaw {
-            return Err(away(address, flaw));
+            return Err(unavailable(address, flaw));
         }
-        let started = (machine.clocks)().up;
+        let started = (platform.clocks)().up;
         let until = started + LIMIT;
-        let wire = Wire::open(&address.info, known, machine, until)
-            .map_err(|error| away(address, &trouble(&error)))?;
-        Ok(Line { address, machine, wire, started, until })
+        let wire = Wire::open(&address.info, known, platform, until)
+            .map_err(|error| unavailable(address, &trouble(&error)))?;
+        Ok(Session { address, platform, wire, started, until })
     }
 
-    /// A line that was left open by an earlier visit.
-    pub fn again(address: &'a Address, machine: Machine, wire: Wire) -> Line<'a> {
-        let started = (machine.clocks)().up;
-        Line { address, machine, wire, started, until: started + LIMIT }
+    /// A session on a connection that an earlier one left open.
+    pub fn reuse(address: &'a Address, platform: Platform, wire: Wire) -> Session<'a> {
+        let started = (platform.clocks)().up;
+        Session { address, platform, wire, started, until: started + LIMIT }
     }
 
     pub fn peer(&mut self) -> Option<IpAddr> {
@@ -63,51 +63,51 @@ impl<'a> Line<'a> {
         self.wire
     }
 
-    /// Whether the visit may go on.
-    pub fn has_time(&self) -> bool {
-        (self.machine.clocks)().up < self.until
+    /// Whether there is time left for this visit.
+    pub fn has_budget(&self) -> bool {
+        (self.platform.clocks)().up < self.until
     }
 
     /// Asks, and waits for the answer as long as the visit may last.
-    pub fn ask<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T, StoreError> {
+    pub fn query<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T, StoreError> {
         self.wire.set_deadline(self.until);
         let answer = command.query(&mut self.wire);
         answer.map_err(|error| match trouble(&error) {
             // Bytes that are no text, where ours is.
             _ if error.kind() == ErrorKind::Parse => self.unusable(FOREIGN),
             text if text == FOREIGN => self.unusable(&text),
-            text => self.away(&text),
+            text => self.unavailable(&text),
         })
     }
 
-    /// Another visit on the same line.
-    pub fn starts_anew(&mut self) {
-        self.started = (self.machine.clocks)().up;
+    /// Another visit on the same connection.
+    pub fn reset_deadline(&mut self) {
+        self.started = (self.platform.clocks)().up;
         self.until = self.started + LIMIT;
     }
 
     /// The server has shown that it is there, and there is more to ask: time starts anew, but not for ever.
-    pub fn goes_on(&mut self) -> Result<(), StoreError> {
-        let now = (self.machine.clocks)().up;
+    pub fn extend_deadline(&mut self) -> Result<(), StoreError> {
+        let now = (self.platform.clocks)().up;
         if now >= self.started + PATIENCE {
-            return Err(self.away("too many others change the same breaker at the same time"));
+            return Err(self.unavailable("too many others change the same breaker at the same time"));
         }
         self.until = now + LIMIT;
         Ok(())
     }
 
-    fn away(&self, why: &str) -> StoreError {
-        away(self.address, why)
+    fn unavailable(&self, why: &str) -> StoreError {
+        unavailable(self.address, why)
     }
 
     /// One breaker cannot be used.
     pub fn unusable(&self, why: &str) -> StoreError {
-        StoreError::Away { store: self.address.to_string(), why: why.to_owned(), part: Part::Breaker }
+        StoreError::Unavailable { store: self.address.to_string(), why: why.to_owned(), part: Part::Breaker }
     }
 }
 
-fn away(address: &Address, why: &str) -> StoreError {
-    StoreError::Away { store: address.to_string(), why: why.to_owned(), part: Part::Server }
+fn unavailable(address: &Address, why: &str) -> StoreError {
+    StoreError::Unavailable { store: address.to_string(), why: why.to_owned(), part: Part::Server }
 }
 
 const NO_PASSWORD: &str = "the server has no password; leave it out of the URL";
