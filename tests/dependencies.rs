@@ -99,3 +99,33 @@ fn a_licence_that_is_not_allowed_is_noticed() {
         assert_eq!(is_met(expression, &allowed), expected, "{expression}");
     }
 }
+
+#[test]
+fn the_documentation_says_why_each_dependency_is_there() {
+    let read = |name: &str| {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        std::fs::read_to_string(path).expect("a file of the project")
+    };
+    let manifest: toml::Table = read("Cargo.toml").parse().expect("TOML");
+    let targets = manifest.get("target").and_then(toml::Value::as_table);
+    let targets = targets.iter().flat_map(|targets| targets.values().filter_map(toml::Value::as_table));
+    let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
+    let mut ours: Vec<&String> = std::iter::once(&manifest)
+        .chain(targets)
+        .flat_map(|table| kinds.iter().filter_map(|kind| table.get(*kind)?.as_table()))
+        .flat_map(toml::Table::keys)
+        .collect();
+    ours.sort();
+    ours.dedup();
+    let text = read("docs/dependencies.md");
+    // The crates that are explained: those before the size in parentheses.
+    let mut explained: Vec<&str> = text
+        .split('`')
+        .collect::<Vec<_>>()
+        .windows(2)
+        .filter(|pair| pair[1].starts_with(" ("))
+        .map(|pair| pair[0])
+        .collect();
+    explained.sort_unstable();
+    assert_eq!(explained, ours, "docs/dependencies.md explains the first, Cargo.toml has the second");
+}

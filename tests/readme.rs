@@ -205,34 +205,49 @@ fn the_configuration_is_one_that_brk_accepts() {
 }
 
 #[test]
-fn the_architecture_gives_a_reason_for_each_dependency() {
-    let read =
-        |name: &str| std::fs::read_to_string(repository().join(name)).expect("a file of the repository");
-    let manifest: toml::Table = read("Cargo.toml").parse().expect("TOML");
-    let text = read("ARCHITECTURE.md");
-    let mut tables = vec![&manifest];
-    tables.extend(
-        manifest
-            .get("target")
-            .and_then(toml::Value::as_table)
-            .into_iter()
-            .flat_map(|targets| targets.values().filter_map(toml::Value::as_table)),
-    );
+fn every_link_of_a_document_leads_to_a_file() {
+    let documents = |dir: PathBuf| {
+        let entries =
+            std::fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
+        entries.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect::<Vec<_>>()
+    };
     let mut count = 0;
-    for table in tables {
-        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
-            for name in
-                table.get(kind).and_then(toml::Value::as_table).into_iter().flat_map(|crates| crates.keys())
-            {
-                assert!(
-                    text.contains(&format!("`{name}` (")),
-                    "ARCHITECTURE.md does not say why {name} is there"
-                );
+    for document in documents(repository().into()).into_iter().chain(documents(repository().join("docs"))) {
+        let text = std::fs::read_to_string(&document).expect("a document");
+        for target in text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0)) {
+            if !target.contains("://") && !target.starts_with('#') {
+                let file = document.with_file_name(target.split('#').next().unwrap_or(target));
+                assert!(file.exists(), "{} refers to {target}", document.display());
                 count += 1;
             }
         }
     }
-    assert!(count > 10, "only {count} dependencies found");
+    assert!(count > 5, "only {count} links found");
+}
+
+#[test]
+fn the_map_has_every_module_and_the_guide_every_test_file() {
+    let stems = |dir: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(repository().join(dir)).expect("a directory");
+        let files = entries.map(|entry| entry.expect("an entry").path());
+        let sources = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+        sources.map(|path| path.file_name().expect("a name").to_string_lossy().into_owned()).collect()
+    };
+    let read = |name: &str| std::fs::read_to_string(repository().join(name)).expect("a document");
+    let (map, guide) = (read("ARCHITECTURE.md"), read("CONTRIBUTING.md"));
+    let (_, map) = map.split_once("## Modules\n").expect("the map");
+    let (map, _) = map.split_once("## ").expect("the map's end");
+    for file in stems("src") {
+        assert!(map.contains(&file), "ARCHITECTURE.md has no {file}");
+    }
+    let mut described: Vec<_> =
+        guide.lines().filter_map(|line| Some(line.strip_prefix("- `")?.split_once(".rs`: ")?.0)).collect();
+    described.sort_unstable();
+    let mut files = stems("tests");
+    files.retain(|file| file != "tests.rs");
+    files.iter_mut().for_each(|file| file.truncate(file.len() - ".rs".len()));
+    files.sort();
+    assert_eq!(described, files, "CONTRIBUTING.md describes the first, tests/ has the second");
 }
 
 #[test]
