@@ -3,14 +3,14 @@
 mod after_change;
 mod change_reporter;
 mod check;
-mod completions;
-mod config;
+pub mod completions;
+pub mod config;
 mod context;
 mod explain;
 mod forget;
 mod history;
 mod hold;
-mod man;
+pub mod man;
 mod metrics;
 mod profiles;
 mod release;

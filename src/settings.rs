@@ -3,8 +3,11 @@
 
 pub mod check;
 pub mod file;
+mod outline;
 pub mod resolve;
 pub mod table;
+#[cfg(test)]
+mod tests;
 pub mod types;
 pub mod value;
 

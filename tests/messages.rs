@@ -79,7 +79,7 @@ fn a_command_line_that_cannot_be_meant_is_answered_by_one_line() {
         (&["run", "--name", "x", "--failures", "three", "touch", "launched"], 125, &["--failures", "number"]),
         (&["run", "--name", "x", "--timeout", "-5", "touch", "launched"], 125, &["--timeout", "10m"]),
         (&["run", "--name", "x", "--timeout", "", "touch", "launched"], 125, &["--timeout"]),
-        (&["run", "--name", "x", "--cooldown", "5x", "touch", "launched"], 125, &["--cooldown", "10m"]),
+        (&["run", "--name", "x", "--cooldown", "5x", "touch", "launched"], 125, &["--cooldown", "5m"]),
         (
             &["run", "--name", "x", "--failure-rate", "nan", "touch", "launched"],
             125,
@@ -204,4 +204,23 @@ fn help_that_cannot_be_printed_is_an_error() {
     }
     // Who has seen enough is no error.
     sandbox.shell("brk run --help 2>err | true; [ ! -s err ]").code(0);
+}
+
+#[test]
+fn a_command_for_the_shell_is_answered_with_a_hint() {
+    let sandbox = Sandbox::new();
+    let cases: [(&[&str], &str); 5] = [
+        (&["--", "pg_dump prod | gzip"], "not found in PATH; for a line of the shell write -- sh -c 'LINE'"),
+        (&["--", "cd /tmp && ls"], "; for a line of the shell write -- sh -c 'LINE'"),
+        (&["--", "ulimit", "-n", "1"], "it is a builtin of the shell: write -- sh -c 'LINE'"),
+        (
+            &["--wait", "10s", "--", "true"],
+            "\"10s\": not found in PATH; for a limit of --wait write --wait=DURATION",
+        ),
+        (&["--", "no-such-program"], "\"no-such-program\": not found in PATH\n"),
+    ];
+    for (words, what) in cases {
+        sandbox.run(&[&["run", "--name", "x"], words].concat()).code(127).says(what);
+        sandbox.run(&["reset", "x"]);
+    }
 }

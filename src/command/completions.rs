@@ -16,24 +16,27 @@ const ZSH: &str = include_str!("completions/names.zsh");
 const FISH: &str = include_str!("completions/names.fish");
 
 pub fn run(args: &CompletionsArgs) -> Result<Exit, Error> {
-    let mut script = Vec::new();
-    generate(args.shell, &mut Cli::command(), "brk", &mut script);
-    let script = String::from_utf8_lossy(&script);
-    let script = match args.shell {
-        Shell::Bash => bash(&script),
-        Shell::Zsh => zsh(&script),
-        Shell::Fish => fish(&script),
-        _ => script.into_owned(),
-    };
-    print(&script)?;
+    print(&script(args.shell, Cli::command()))?;
     Ok(Exit::Code(exit::DONE))
 }
 
+/// The script for a shell that completes this command.
+pub fn script(shell: Shell, mut command: Command) -> String {
+    let mut script = Vec::new();
+    generate(shell, &mut command, "brk", &mut script);
+    let script = String::from_utf8_lossy(&script);
+    match shell {
+        Shell::Bash => bash(&script, &command),
+        Shell::Zsh => zsh(&script),
+        Shell::Fish => fish(&script, &command),
+        _ => script.into_owned(),
+    }
+}
+
 /// Registers the function that knows names in the place of the generated one, which it calls for all else.
-fn bash(script: &str) -> String {
+fn bash(script: &str, command: &Command) -> String {
     let functions = script.split("\nif [[ \"${BASH_VERSINFO[0]}\" -eq 4").next().unwrap_or(script);
-    let command = Cli::command();
-    let global = value_flags(&command);
+    let global = value_flags(command);
     let mut others: Vec<String> = command.get_subcommands().flat_map(value_flags).collect();
     others.retain(|flag| !["--name", "--profile"].contains(&flag.as_str()));
     others.extend(global.clone());
@@ -58,9 +61,8 @@ fn value_flags(command: &Command) -> Vec<String> {
 }
 
 /// All of them, of any command.
-fn all_value_flags() -> String {
-    let command = Cli::command();
-    let mut flags: Vec<String> = command.get_subcommands().chain([&command]).flat_map(value_flags).collect();
+fn all_value_flags(command: &Command) -> String {
+    let mut flags: Vec<String> = command.get_subcommands().chain([command]).flat_map(value_flags).collect();
     flags.sort();
     flags.dedup();
     flags.join(" ")
@@ -90,7 +92,7 @@ fn zsh(script: &str) -> String {
     named
 }
 
-fn fish(script: &str) -> String {
+fn fish(script: &str, command: &Command) -> String {
     let mut named = String::with_capacity(script.len() + FISH.len());
     for line in script.lines() {
         let source = [(" -l name -d ", "status --names"), (" -l profile -d ", "profiles --names")]
@@ -105,5 +107,5 @@ fn fish(script: &str) -> String {
         }
         named.push('\n');
     }
-    named + &FISH.replace("@VALUE_FLAGS@", &all_value_flags())
+    named + &FISH.replace("@VALUE_FLAGS@", &all_value_flags(command))
 }

@@ -1,7 +1,7 @@
 //! `brk man`: the manual pages that are generated from the command line's own declarations, a page a command, and the
 //! page of the configuration with the keys that there are.
 
-mod keys;
+pub mod keys;
 
 use std::io;
 

@@ -6,6 +6,7 @@
 
 mod attempt;
 mod guard;
+mod hint;
 mod record;
 mod report;
 

@@ -24,7 +24,10 @@ pub fn all_faults(layers: &Layers) -> Vec<Error> {
             }
             Scope::Defaults => {}
         }
-        faults.extend(section.keys_in_order().iter().filter_map(|key| layers.check_key(section, key).err()));
+        match section.keys_in_order() {
+            Ok(keys) => faults.extend(keys.iter().filter_map(|key| layers.check_key(section, key).err())),
+            Err(fault) => faults.push(fault),
+        }
         if faults.len() == before {
             faults.extend(contradiction(section, layers));
         }

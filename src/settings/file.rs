@@ -1,6 +1,7 @@
 //! Configuration files: TOML, read into sections of keys that know their places. Not here: which keys there are
 //! (`table`), and which section applies to a breaker (`resolve`).
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::outline::{Head, outline};
 use super::types::Kind;
 use crate::error::Error;
 use crate::name::Name;
@@ -31,7 +33,12 @@ pub struct Place {
 pub struct Section {
     pub place: Place,
     pub scope: Scope,
-    keys: DeTable<'static>,
+    /// What its keys' places count from, in bytes.
+    base: usize,
+    /// What is below the head, not yet parsed, if it can be parsed by itself.
+    body: &'static str,
+    /// Its keys, or what is wrong and where.
+    keys: OnceCell<Result<DeTable<'static>, (Place, String)>>,
 }
 
 /// What a section is about.
@@ -49,6 +56,8 @@ pub enum Scope {
 pub struct Key<'a> {
     pub name: &'a str,
     pub place: Place,
+    /// Where the value is in the file, in bytes.
+    at: (usize, usize),
     value: &'a Spanned<DeValue<'static>>,
 }
 
@@ -100,20 +109,34 @@ impl Values {
 }
 
 impl Section {
-    /// Its keys, in the order of their names.
-    pub fn keys(&self) -> impl Iterator<Item = Key<'_>> {
-        self.keys.iter().map(|(name, value)| Key {
+    /// Its keys, in the order of their names. Only now are they parsed.
+    pub fn keys(&self) -> Result<impl Iterator<Item = Key<'_>>, Error> {
+        let place = |offset: usize| Place { file: self.place.file, offset: self.base + offset };
+        let parsed = self.keys.get_or_init(|| match DeTable::parse(self.body) {
+            Ok(table) => Ok(table.into_inner()),
+            Err(error) => {
+                let offset = error.span().map_or(0, |span| span.start);
+                Err((place(offset), error.message().replace('\n', ", ")))
+            }
+        });
+        let keys = parsed.as_ref().map_err(|(place, what)| place.fault(what))?;
+        Ok(keys.iter().map(move |(name, value)| Key {
             name: name.get_ref(),
-            place: Place { file: self.place.file, offset: name.span().start },
+            place: place(name.span().start),
+            at: (self.base + value.span().start, self.base + value.span().end),
             value,
-        })
+        }))
     }
 
     /// Its keys, in the order of the file.
-    pub fn keys_in_order(&self) -> Vec<Key<'_>> {
-        let mut keys: Vec<_> = self.keys().collect();
+    pub fn keys_in_order(&self) -> Result<Vec<Key<'_>>, Error> {
+        let mut keys: Vec<_> = self.keys()?.collect();
         keys.sort_by_key(|key| key.place.offset);
-        keys
+        Ok(keys)
+    }
+
+    fn parsed(place: Place, scope: Scope, keys: DeTable<'static>) -> Section {
+        Section { place, scope, base: 0, body: "", keys: OnceCell::from(Ok(keys)) }
     }
 }
 
@@ -133,7 +156,7 @@ impl Key<'_> {
     /// The value as it is in the file, on one line. What has several lines there is written anew: the escapes of JSON are
     /// TOML's too.
     pub fn source(&self) -> String {
-        let source = self.place.file.text.get(self.value.span()).unwrap_or_default();
+        let source = self.place.file.text.get(self.at.0..self.at.1).unwrap_or_default();
         if !source.contains('\n') {
             return source.to_owned();
         }
@@ -204,6 +227,9 @@ fn parse(path: &Path, bytes: Vec<u8>) -> Result<Vec<Section>, Error> {
     })?;
     let file: &'static File = Box::leak(Box::new(File { path: path.to_owned(), text }));
     let at = |offset: usize| Place { file, offset };
+    if let Some(sections) = outlined(file) {
+        return Ok(sections);
+    }
     let table = DeTable::parse(&file.text).map_err(|error| {
         let place = at(error.span().map_or(0, |span| span.start));
         place.fault(&error.message().replace('\n', ", "))
@@ -213,7 +239,7 @@ fn parse(path: &Path, bytes: Vec<u8>) -> Result<Vec<Section>, Error> {
         let place = at(name.span().start);
         match (name.get_ref().as_ref(), value.into_inner()) {
             ("defaults", DeValue::Table(keys)) => {
-                sections.push(Section { place, scope: Scope::Defaults, keys });
+                sections.push(Section::parsed(place, Scope::Defaults, keys));
             }
             ("breaker", DeValue::Table(breakers)) => {
                 for (name, value) in breakers {
@@ -237,11 +263,29 @@ fn parse(path: &Path, bytes: Vec<u8>) -> Result<Vec<Section>, Error> {
     Ok(sections)
 }
 
+/// The sections of a file of the usual form, each to be parsed when it is needed.
+fn outlined(file: &'static File) -> Option<Vec<Section>> {
+    let section = |part: super::outline::Part<'static>| {
+        let scope = match part.head {
+            Head::Defaults => Scope::Defaults,
+            Head::Breaker(name) => Scope::Breaker(name.parse::<Name>().ok()?.to_string()),
+        };
+        Some(Section {
+            place: Place { file, offset: part.start },
+            scope,
+            base: part.body.start,
+            body: &file.text[part.body],
+            keys: OnceCell::new(),
+        })
+    };
+    outline(&file.text)?.into_iter().map(section).collect()
+}
+
 const EXPECTED: &str = "expected [defaults], [breaker.NAME] or [breaker.\"db-*\"]";
 
 fn breaker(place: Place, name: &str, value: DeValue<'static>) -> Section {
     match (value, name.parse::<Name>()) {
-        (DeValue::Table(keys), Ok(_)) => Section { place, scope: Scope::Breaker(name.to_owned()), keys },
+        (DeValue::Table(keys), Ok(_)) => Section::parsed(place, Scope::Breaker(name.to_owned()), keys),
         (DeValue::Table(_), Err(flaw)) => broken(place, format!("[breaker.{name:?}]: {flaw}")),
         (_, _) => broken(
             place,
@@ -251,7 +295,7 @@ fn breaker(place: Place, name: &str, value: DeValue<'static>) -> Section {
 }
 
 fn broken(place: Place, what: String) -> Section {
-    Section { place, scope: Scope::Broken(what), keys: DeTable::new() }
+    Section::parsed(place, Scope::Broken(what), DeTable::new())
 }
 
 /// A name that nobody knows, as it may be shown: what does not look like a key might be a secret in the wrong place.

@@ -68,7 +68,11 @@ impl Resolved {
 
 impl Layers {
     pub fn none(rows: &'static [Setting]) -> Layers {
-        Layers { rows, sections: Vec::new(), warnings: Vec::new() }
+        Layers::of(rows, Vec::new())
+    }
+
+    pub fn of(rows: &'static [Setting], sections: Vec<Section>) -> Layers {
+        Layers { rows, sections, warnings: Vec::new() }
     }
 
     /// Reads the files that there are; one that was named explicitly must be there.
@@ -104,7 +108,7 @@ impl Layers {
                 return Err(section.place.fault(what));
             }
             let Some(rank) = rank(section, name) else { continue };
-            for key in section.keys() {
+            for key in section.keys()? {
                 let winner = Winner { rank, section, key };
                 match winners.iter_mut().find(|other| other.key.name == key.name) {
                     Some(other) if other.rank <= rank => *other = winner,
@@ -131,7 +135,7 @@ impl Layers {
     pub fn for_all_breakers(&self) -> Result<Resolved, Error> {
         let mut resolved = Resolved::default();
         for section in self.sections.iter().filter(|section| section.scope == Scope::Defaults) {
-            for key in section.keys() {
+            for key in section.keys()? {
                 let Some(row) = find(self.rows, key.name).filter(|row| row.scope == Where::DefaultsOnly)
                 else {
                     continue;
@@ -177,7 +181,7 @@ fn rank(section: &Section, name: Option<&Name>) -> Option<Rank> {
         (Scope::Breaker(_), None) | (Scope::Broken(_), _) => None,
         (Scope::Breaker(scope), Some(name)) if scope == name.as_str() => Some(Rank::Name),
         (Scope::Breaker(scope), Some(name)) => {
-            if !scope.contains(['*', '?', '[']) {
+            if !(scope.contains('*') || scope.contains('?') || scope.contains('[')) {
                 return None;
             }
             let matches = Pattern::new(scope).is_ok_and(|pattern| pattern.matches(name.as_str()));

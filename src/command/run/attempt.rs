@@ -143,9 +143,11 @@ fn supervised(
 fn report_trouble(finished: &Finished, word: &OsString) {
     if let Some(error) = &finished.not_started {
         let is_path = word.as_encoded_bytes().contains(&b'/');
+        let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+        let hint = if is_missing { super::hint::for_missing(word) } else { "" };
         match error.kind() {
-            std::io::ErrorKind::NotFound if !is_path => say(&format!("{word:?}: not found in PATH")),
-            _ => say(&format!("{word:?}: cannot be executed: {error}")),
+            std::io::ErrorKind::NotFound if !is_path => say(&format!("{word:?}: not found in PATH{hint}")),
+            _ => say(&format!("{word:?}: cannot be executed: {error}{hint}")),
         }
     }
     if !finished.unkilled.is_empty() {
