@@ -165,7 +165,7 @@ fn check_session(heading: &str) {
 #[test]
 fn the_tour_is_true() {
     needs!("bash");
-    check_session("Sixty seconds");
+    check_session("Quick tour");
 }
 
 #[test]
@@ -177,8 +177,10 @@ fn the_outage_is_true() {
 #[test]
 fn the_two_commands_of_the_start_are_there() {
     let text = readme();
-    let start =
-        blocks(&text).into_iter().find(|block| block.heading == "Start").expect("a block under Start");
+    let start = blocks(&text)
+        .into_iter()
+        .find(|block| block.heading == "Getting started")
+        .expect("a block under Getting started");
     let [first, second] = start.lines.as_slice() else { panic!("not two commands: {:?}", start.lines) };
     let first = first.strip_prefix(BUILT).expect("the first command builds brk and runs it");
     let sandbox = Sandbox::new();
