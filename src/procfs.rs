@@ -6,49 +6,70 @@ use std::time::Duration;
 
 /// When a process started, in clock ticks since boot: with the number, its identity within a boot.
 pub fn start_time(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name in parentheses, and may hold anything.
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_ascii_whitespace().nth(19)?.parse().ok()
+    Some(Stat::read(pid)?.started)
+}
+
+/// The session of a process.
+pub fn session(pid: u32) -> Option<u32> {
+    Some(Stat::read(pid)?.session)
 }
 
 /// Whether the process with this number is still the one that started then. A zombie does not count: it has ended.
 pub fn is_alive(pid: u32, started: u64) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
-        return false;
-    };
-    let Some((_, fields)) = stat.rsplit_once(')') else {
-        return false;
-    };
-    let mut fields = fields.split_ascii_whitespace();
-    let state = fields.next();
-    !matches!(state, Some("Z" | "X") | None)
-        && fields.nth(18).and_then(|field| field.parse().ok()) == Some(started)
+    Stat::read(pid).is_some_and(|stat| stat.is_alive && stat.started == started)
 }
 
-/// The living members of the group that this process led. A number is not given away as long as a group has it, so
-/// what leads it now and started at another time leads another group.
-pub fn group(leader: u32, started: u64) -> Vec<u32> {
-    if start_time(leader).is_some_and(|now| now != started) {
-        return Vec::new();
+/// The living members of the group that this process led, which was in this session.
+///
+/// A number is not given away while a process or a group has it. So if the leader is there, its number tells: another
+/// start means another group. If it is gone, a later group may have the number, and only what is in the same session
+/// counts.
+pub fn group(leader: u32, started: u64, session: Option<u32>) -> Vec<u32> {
+    let is_leader_there = match Stat::read(leader) {
+        Some(stat) if stat.started != started => return Vec::new(),
+        stat => stat.is_some(),
+    };
+    let belongs = |stat: Stat| {
+        let is_in_session = is_leader_there || Some(stat.session) == session;
+        stat.is_alive && stat.group == leader && stat.started >= started && is_in_session
+    };
+    all().filter(|pid| Stat::read(*pid).is_some_and(belongs)).collect()
+}
+
+/// The real, effective and saved user of a process.
+pub fn users(pid: u32) -> Option<[u32; 3]> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    let mut users = line.split_ascii_whitespace().map(str::parse);
+    let mut next = || users.next()?.ok();
+    Some([next()?, next()?, next()?])
+}
+
+fn all() -> impl Iterator<Item = u32> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// What proc_pid_stat(5) says of a process.
+struct Stat {
+    is_alive: bool,
+    group: u32,
+    session: u32,
+    started: u64,
+}
+
+impl Stat {
+    fn read(pid: u32) -> Option<Stat> {
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        // The second field is the program's name in parentheses, and may hold anything.
+        let end = stat.iter().rposition(|byte| *byte == b')')?;
+        let fields = std::str::from_utf8(&stat[end + 1..]).ok()?;
+        let mut fields = fields.split_ascii_whitespace();
+        let is_alive = !matches!(fields.next()?, "Z" | "X");
+        let group = fields.nth(1)?.parse().ok()?;
+        let session = fields.next()?.parse().ok()?;
+        Some(Stat { is_alive, group, session, started: fields.nth(15)?.parse().ok()? })
     }
-    let Ok(processes) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| is_alive_in(*pid, leader, started)).collect()
-}
-
-fn is_alive_in(pid: u32, group: u32, since: u64) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let Some((_, fields)) = stat.rsplit_once(')') else {
-        return false;
-    };
-    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
-    let number = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
-    !matches!(fields.first(), Some(&("Z" | "X")) | None)
-        && number(2) == Some(u64::from(group))
-        && number(19).is_some_and(|start| start >= since)
 }
 
 /// The processes that hold this file open, as far as we may look.
@@ -57,12 +78,9 @@ pub fn holders(path: &Path) -> Vec<u32> {
     let (Ok(wanted), Some(name)) = (std::fs::symlink_metadata(path), path.file_name()) else {
         return Vec::new();
     };
-    let Ok(processes) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let own = std::process::id();
-    pids.filter(|&pid| pid != own)
+    all()
+        .filter(|&pid| pid != own)
         .filter(|pid| {
             let Ok(fds) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
                 return false;

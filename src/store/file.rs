@@ -4,12 +4,15 @@
 //!     NAME.journal      the state and the history
 //!     NAME.probe-K      the place of probe K: a new file each time, made under the lock
 //!     NAME.lease-K      the same for a probe that a shared store has admitted on this host
-//!     NAME.slot-K       the place of one of the runs of `--max-concurrent`
+//!     NAME.slot-K       the place of one of the runs of `--max-concurrent`: a new file each time, made under the lock
+//!     NAME.new-PID      what is being made under the lock, before it has its name
+//!     NAME.place-PID    the same for a place beside a lease
 //!     NAME.corrupt-T    a journal that could not be read, set aside
 //!
 //! The lock is held for microseconds and never while a command runs. Reading takes no lock: a journal is replaced as
 //! a whole, grows by whole lines, and its only line that is ever rewritten carries a checksum.
 
+mod places;
 pub mod probes;
 
 use std::fs::{File, Permissions};
@@ -22,12 +25,12 @@ use rustix::io::Errno;
 
 use super::journal::{self, Entry, Newest, Placed, Record, Tail};
 use super::lock::{self, Locked};
-use super::place::{self, OccupancyLock};
-use super::{AdmittedBy, Platform, Slot, Snapshot, Store, StoreError, Updated};
+use super::{AdmittedBy, Platform, Snapshot, Store, StoreError, Updated};
 use crate::breaker::Breaker;
 use crate::breaker::policy::Policy;
 use crate::breaker::time::{Clock, Reading, Timestamp};
 use crate::name::Name;
+use places::free_of_probes;
 
 /// How much of a journal's end holds what is recent, in bytes.
 const RECENT: u64 = 24 << 10;
@@ -44,6 +47,7 @@ pub struct FileStore {
 struct Files<'a> {
     dir: &'a Path,
     stem: String,
+    platform: Platform,
 }
 
 impl Newest {
@@ -69,31 +73,8 @@ impl FileStore {
         format!("file:{}", self.dir.display())
     }
 
-    /// Takes one of `count` places for runs at once; `None`: all are taken.
-    pub fn take_slot(&self, name: &Name, count: u32) -> Result<Option<OccupancyLock>, StoreError> {
-        self.make_dir()?;
-        let files = self.files(name);
-        let first = files.path(".slot-0");
-        place::take_slot(count, |number| {
-            let path = files.path(&format!(".slot-{number}"));
-            let file = open(&path, OFlags::RDWR | OFlags::CREATE).map_err(io::Error::other)?;
-            // A slot's text is replaced, so it must be nobody else's as well.
-            if file.metadata()?.nlink() > 1 {
-                return Err(io::Error::other(format!("{} has another name, by a hard link", path.display())));
-            }
-            Ok((file, path))
-        })
-        .map_err(|source| StoreError::io("lock", &first, source))
-    }
-
-    /// The places for runs at once that are taken, by their owner records: to test a lock would keep a run out meanwhile.
-    pub fn slots(&self, name: &Name) -> Vec<Slot> {
-        let files = self.files(name);
-        place::slots(|number| open(&files.path(&format!(".slot-{number}")), OFlags::RDONLY).ok())
-    }
-
     fn files(&self, name: &Name) -> Files<'_> {
-        Files { dir: &self.dir, stem: name.encoded() }
+        Files { dir: &self.dir, stem: name.encoded(), platform: self.platform }
     }
 
     fn make_dir(&self) -> Result<(), StoreError> {
@@ -316,9 +297,17 @@ impl Store for FileStore {
         let Some(_locked) = self.lock_existing(&files)? else {
             return Ok(false);
         };
+        if let Ok(Some(snapshot)) = self.read(name) {
+            // Read again under the lock: what was read before may be old.
+            free_of_probes(&snapshot).map_err(|why| StoreError::io("forget", &path, why))?;
+        }
+        let keeps_slots = files.has_occupied_slot();
         // The journal last: until it is gone the breaker is there, and forgetting can be done again.
         for path in files.others()? {
-            remove(&path)?;
+            let is_slot = path.extension().is_some_and(|kind| kind.to_string_lossy().starts_with("slot-"));
+            if !(is_slot && keeps_slots) {
+                remove(&path)?;
+            }
         }
         remove(&files.path(JOURNAL))?;
         Ok(true)
@@ -326,6 +315,11 @@ impl Store for FileStore {
 }
 
 impl Files<'_> {
+    /// The number of this boot; 0 if it is not known.
+    fn boot(&self) -> u64 {
+        (self.platform.clocks)().boot
+    }
+
     fn path(&self, suffix: &str) -> PathBuf {
         self.dir.join(format!("{}{suffix}", self.stem))
     }
@@ -339,7 +333,7 @@ impl Files<'_> {
             let is_ours =
                 entry.file_name().to_str().and_then(|name| name.strip_prefix(&self.stem)).is_some_and(
                     |suffix| {
-                        [".probe-", ".lease-", ".slot-", ".corrupt-", ".new-"].iter().any(|kind| {
+                        [".probe-", ".lease-", ".slot-", ".corrupt-", ".new-", ".place-"].iter().any(|kind| {
                             suffix
                                 .strip_prefix(kind)
                                 .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
@@ -356,13 +350,8 @@ impl Files<'_> {
 
 /// Writes the newest lines into a new file and renames that over the journal; gives the new file and where it ends.
 fn compact(files: &Files, old: &File, newest: &Newest) -> io::Result<(File, Newest)> {
-    // Under the lock, so a file of this name is what a crash left.
-    let path = files.path(&format!(".new-{}", std::process::id()));
-    for stale in files.others().map_err(io::Error::other)? {
-        if stale.extension().is_some_and(|suffix| suffix.to_string_lossy().starts_with("new-")) {
-            let _ = std::fs::remove_file(stale);
-        }
-    }
+    let path = files.temporary();
+    files.sweep();
     let new = open(&path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL).map_err(io::Error::other)?;
     let lines = journal::newest_lines(old, newest)?;
     let renamed = io::Write::write_all(&mut &new, &lines)

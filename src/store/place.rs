@@ -1,17 +1,27 @@
-//! Places: files whose locks say who is alive.
+//! Places: files that say which `brk`, and which processes of its command, are alive.
 //!
-//! A place is taken by a `flock` on an open file description that the command inherits. While `brk` lives it gives the
-//! place back itself; when `brk` is killed the lock stays with whatever is left of the command and falls with the last
-//! of it, by the operating system and without anybody's help. A daemon that the command leaves behind after a normal
-//! end does not keep the place, for `brk` unlocks the description itself.
+//! A place is claimed in one step: a new file is made under another name, locked, given its owner record, and then
+//! renamed into its place. So a file that can be seen is locked and says by whom, and a reader never meets a claim half
+//! done.
 //!
-//! Probes have places (which, the breaker's state says), and so have the runs of `--max-concurrent`.
+//! While `brk` lives, its owner record is what counts: the number of its process, with start and boot. When it is
+//! killed, the lock counts: the command inherits a descriptor of the locked file, so the operating system drops the lock
+//! with the last process that has it. The descriptor can only be read, so a command that writes to it changes nothing,
+//! and one that unlocks it makes nobody believe that `brk` is dead. It has to be inherited: after the death of `brk`
+//! nothing else leads to a process that has left the command's group and session.
+//!
+//! A daemon that the command leaves behind after a normal end does not keep the place, because `brk` clears the record
+//! and unlocks the file itself.
+//!
+//! Probes have places (the breaker's state says which), and so have the runs of `--max-concurrent`.
+//!
+//! Not here: which file is whose place (`file`).
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
@@ -21,21 +31,32 @@ use serde::{Deserialize, Serialize};
 use super::Slot;
 use crate::procfs;
 
-/// Descriptors that the command inherits are put this high, out of the way of scripts that number their own.
+/// Descriptors that the command inherits get a number this high, so that they do not meet those of scripts.
 const HIGH_FD: i32 = 200;
+
+/// Permission bits that let others than the owner write.
+const OTHERS_WRITE: u32 = 0o022;
 
 /// A place that this process holds until it is dropped.
 #[derive(Debug)]
 pub struct OccupancyLock {
+    /// For the owner record; never inherited.
     file: File,
+    /// The locked description, for reading only, which the command inherits.
+    lock: File,
     holder: OwnerRecord,
 }
 
-/// Who holds a place, for those who look at it. The lock is the truth; this is its owner record.
+/// Which `brk` holds a place, and with which command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerRecord {
     pub pid: u32,
     pub started: Option<u64>,
+    /// In which boot. `None`: written by version 0.1.0, or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<u32>,
     pub command: Option<u32>,
     pub command_started: Option<u64>,
     /// Which probe it is: the numbers of the breaker and of the probe.
@@ -46,7 +67,7 @@ pub struct OwnerRecord {
 /// What can be seen of a place from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Occupant {
-    /// With the owner record that a killed `brk` has left; that of another has nobody in it.
+    /// With the owner record that a killed `brk` has left; any other is empty.
     Nobody(OwnerRecord),
     /// The `brk` that took it is alive.
     Holder(OwnerRecord),
@@ -56,25 +77,36 @@ pub enum Occupant {
 }
 
 impl OccupancyLock {
-    /// Locks an open file as a place, without waiting. `None`: another holds it.
-    pub fn take(file: File, probe: Option<(u64, u64)>) -> io::Result<Option<OccupancyLock>> {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Ok(None),
-            Err(error) => return Err(error.into()),
+    /// Makes a new file a place of this process. `lock` is the same file, opened for reading.
+    pub fn new(file: File, lock: File, boot: u64, probe: Option<(u64, u64)>) -> io::Result<OccupancyLock> {
+        let ids = |file: &File| file.metadata().map(|metadata| (metadata.dev(), metadata.ino()));
+        if ids(&file)? != ids(&lock)? {
+            return Err(io::Error::other("another process has replaced it"));
         }
-        // An owner record is left where `brk` was killed.
-        if !OwnerRecord::read(&file).left_in_group().is_empty() {
-            return Ok(None);
-        }
+        let lock = match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            // NFS locks only what can be written to.
+            Err(Errno::BADF) => {
+                let lock = file.try_clone()?;
+                flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+                lock
+            }
+            result => result.map(|()| lock)?,
+        };
         let pid = std::process::id();
-        let holder = OwnerRecord { pid, started: procfs::start_time(pid), probe, ..OwnerRecord::default() };
-        let place = OccupancyLock { file, holder };
+        let holder = OwnerRecord {
+            pid,
+            started: procfs::start_time(pid),
+            boot: known(boot),
+            session: procfs::session(pid),
+            probe,
+            ..OwnerRecord::default()
+        };
+        let place = OccupancyLock { file, lock, holder };
         place.write_owner_record()?;
-        Ok(Some(place))
+        Ok(place)
     }
 
-    /// Notes the command that was started in this place. Best effort: the lock is what counts.
+    /// Notes the command that was started in this place. Best effort: the lock says that it is alive.
     pub fn note_command(&mut self, pid: u32) {
         self.holder.command = Some(pid);
         self.holder.command_started = procfs::start_time(pid);
@@ -89,6 +121,11 @@ impl OccupancyLock {
     }
 }
 
+/// Without /proc the number of the boot is 0.
+fn known(boot: u64) -> Option<u64> {
+    (boot != 0).then_some(boot)
+}
+
 /// A descriptor of the same description, out of the way: what a command is given.
 pub fn duplicate(place: &OccupancyLock) -> io::Result<OwnedFd> {
     // Under a low limit on open files any number has to do.
@@ -97,54 +134,77 @@ pub fn duplicate(place: &OccupancyLock) -> io::Result<OwnedFd> {
 
 impl AsFd for OccupancyLock {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+        self.lock.as_fd()
     }
 }
 
 impl Drop for OccupancyLock {
     fn drop(&mut self) {
-        // Those who only read the owner record shall not take it for a holder's.
+        // An empty record says that the place is free.
         let _ = self.file.set_len(0);
         // Closing is not enough: the command's background children share the description.
-        let _ = flock(&self.file, FlockOperation::Unlock);
+        let _ = flock(&self.lock, FlockOperation::Unlock);
     }
 }
 
 impl OwnerRecord {
-    /// What is left of the command of a killed `brk` where it has closed what it inherited, and stayed in its group.
-    fn left_in_group(&self) -> Vec<u32> {
+    /// What is left of the command of a killed `brk` if it has closed what it inherited, and stayed in its group.
+    fn left_in_group(&self, boot: u64) -> Vec<u32> {
         match (self.command, self.command_started) {
-            (Some(leader), Some(started)) if !self.is_alive() => procfs::group(leader, started),
+            (Some(leader), Some(started)) if self.is_of(boot) && !self.is_alive(boot) => {
+                procfs::group(leader, started, self.session)
+            }
             _ => Vec::new(),
         }
     }
 
-    fn is_alive(&self) -> bool {
-        self.started.is_some_and(|started| procfs::is_alive(self.pid, started))
+    /// Whether it was certainly written in this boot.
+    fn is_of(&self, boot: u64) -> bool {
+        self.boot.is_some() && self.boot == known(boot)
+    }
+
+    /// Whether the `brk` is alive. Version 0.1.0 did not note the boot.
+    fn is_alive(&self, boot: u64) -> bool {
+        (self.boot.is_none() || self.is_of(boot))
+            && self.started.is_some_and(|started| procfs::is_alive(self.pid, started))
+    }
+
+    fn is_command(&self, pid: u32, boot: u64) -> bool {
+        self.is_of(boot)
+            && self.command == Some(pid)
+            && self.command_started.is_some_and(|started| procfs::is_alive(pid, started))
     }
 
     /// Whether the `brk` or its command is.
-    pub fn is_anybody_alive(&self) -> bool {
-        let command = self.command.zip(self.command_started);
-        self.is_alive() || command.is_some_and(|(pid, started)| procfs::is_alive(pid, started))
+    fn is_anybody_alive(&self, boot: u64) -> bool {
+        self.is_alive(boot) || self.command.is_some_and(|pid| self.is_command(pid, boot))
     }
 
-    fn read(file: &File) -> OwnerRecord {
+    /// `None`: the place was given back.
+    fn read(file: &File) -> io::Result<Option<OwnerRecord>> {
         let mut bytes = [0; 512];
-        let len = file.read_at(&mut bytes, 0).unwrap_or(0);
-        serde_json::from_slice(&bytes[..len]).unwrap_or_default()
+        let len = file.read_at(&mut bytes, 0)?;
+        Ok((len > 0).then(|| serde_json::from_slice(&bytes[..len]).unwrap_or_default()))
     }
 }
 
-/// Looks who is in a place, given its open file. A reader that tests the lock holds a shared one for an instant; the
-/// look is repeated where that could be mistaken for a survivor.
-pub fn look(file: &File, path: &Path) -> io::Result<Occupant> {
+/// Looks who is in a place, given its open file and the number of this boot.
+///
+/// A lock is tried only if the record's `brk` is not alive. Nothing can fail because of that: a place that is being
+/// claimed is not there yet, or (by version 0.1.0) has no record yet. Only another look can be in the way, which takes
+/// the same shared lock.
+pub fn look(file: &File, path: &Path, boot: u64) -> io::Result<Occupant> {
     for attempt in 0.. {
+        let Some(holder) = OwnerRecord::read(file)? else {
+            return Ok(Occupant::Nobody(OwnerRecord::default()));
+        };
+        if holder.is_of(boot) && holder.is_alive(boot) {
+            return Ok(Occupant::Holder(holder));
+        }
         match flock(file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => {
                 flock(file, FlockOperation::Unlock)?;
-                let holder = OwnerRecord::read(file);
-                let left = holder.left_in_group();
+                let left = holder.left_in_group(boot);
                 return Ok(if left.is_empty() {
                     Occupant::Nobody(holder)
                 } else {
@@ -154,61 +214,47 @@ pub fn look(file: &File, path: &Path) -> io::Result<Occupant> {
             Err(Errno::WOULDBLOCK) => {}
             Err(error) => return Err(error.into()),
         }
-        let holder = OwnerRecord::read(file);
-        if holder.is_alive() {
+        if holder.is_alive(boot) {
             return Ok(Occupant::Holder(holder));
         }
         if attempt >= 3 {
             return Ok(Occupant::Survivors(holder, procfs::holders(path)));
         }
+        // It may be given back just now.
         std::thread::sleep(Duration::from_micros(200));
     }
     unreachable!("the loop ends by returning")
 }
 
-/// The places for runs at once that somebody alive is in, by their owner records. `open` fails for one that was never made;
-/// they are taken from the first on, so none comes after it.
-pub fn slots(open: impl Fn(u32) -> Option<File>) -> Vec<Slot> {
+/// The occupied places for runs at once, by their owner records. `open` fails for one that was never made; they are
+/// taken from the first on, so none comes after it.
+pub fn slots(boot: u64, open: impl Fn(u32) -> Option<File>) -> Vec<Slot> {
     let slot = |file: &File| {
         let modified = file.metadata().and_then(|metadata| metadata.modified()).ok();
         let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         let since = since.and_then(|since| u64::try_from(since.as_millis()).ok());
-        Slot { holder: OwnerRecord::read(file), since }
+        Slot { holder: OwnerRecord::read(file).ok().flatten().unwrap_or_default(), since }
     };
     let made = (0..).map_while(|number| Some(slot(&open(number)?)));
-    made.filter(|slot| slot.holder.is_anybody_alive()).collect()
+    made.filter(|slot| slot.holder.is_anybody_alive(boot)).collect()
 }
 
 /// Ends what is left of a dead probe, and waits for it for a moment.
-pub fn evict(path: &Path, holder: &OwnerRecord, survivors: &[u32]) {
-    let command =
-        holder.command.filter(|&pid| holder.command_started.is_some_and(|at| procfs::is_alive(pid, at)));
+///
+/// A process is ended only if it is proven to be the probe's. Its open descriptor of the place proves it, and so does
+/// the owner record with boot and start time, if nobody but the file's owner can have written that. And the owner of
+/// the file must be one who may signal the process: a file that others can write, or have put there, ends nothing of
+/// anybody else.
+pub fn evict(file: &File, path: &Path, holder: &OwnerRecord, survivors: &[u32], boot: u64) {
+    let Ok(metadata) = file.metadata() else { return };
+    let owner = metadata.uid();
+    let is_shared = metadata.mode() & OTHERS_WRITE != 0;
     let mut targets = survivors.to_vec();
-    targets.extend(command.filter(|pid| !survivors.contains(pid)));
+    targets.extend(holder.command.filter(|pid| !survivors.contains(pid)));
     procfs::end(&targets, Duration::from_secs(1), |pid| {
-        Some(pid) == command && holder.command_started.is_some_and(|at| procfs::is_alive(pid, at))
-            || procfs::holders(path).contains(&pid)
-            || holder.left_in_group().contains(&pid)
+        let is_owners = procfs::users(pid).is_some_and(|users| users.iter().all(|user| *user == owner));
+        let may_signal = is_owners || (owner == 0 && !is_shared);
+        let is_recorded = || holder.is_command(pid, boot) || holder.left_in_group(boot).contains(&pid);
+        may_signal && (procfs::holders(path).contains(&pid) || (!is_shared && is_recorded()))
     });
-}
-
-/// Takes one of `count` places for runs at once; `None`: all are taken.
-pub fn take_slot(
-    count: u32,
-    open: impl Fn(u32) -> io::Result<(File, PathBuf)>,
-) -> io::Result<Option<OccupancyLock>> {
-    for number in 0..count {
-        let (file, path) = open(number)?;
-        let Some(place) = OccupancyLock::take(file, None)? else {
-            continue;
-        };
-        // Forgetting a breaker removes its files: a lock on one that has lost its name keeps nobody out.
-        let held = place.file.metadata()?;
-        let named = std::fs::symlink_metadata(&path);
-        if named.is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())) {
-            return Ok(Some(place));
-        }
-        return take_slot(count, open);
-    }
-    Ok(None)
 }
