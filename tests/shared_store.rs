@@ -138,7 +138,9 @@ fn orphaned(host: &Host, sandbox: &Sandbox, server: &Server, flags: &[&str]) -> 
     let script = "trap '' TERM; echo $$ > pid; exec sleep 600";
     let words = [&["run", "--name", "x"], flags, &["--", "sh", "-c", script]].concat();
     let prober = host.spawn(&words);
-    let command = until_file(&sandbox.file("pid")).trim().parse().expect("a number");
+    let command: u32 = until_file(&sandbox.file("pid")).trim().parse().expect("a number");
+    // The command may be there before brk has noted that it is.
+    until("the command is noted", || host.status("x")["probes"][0]["command_pid"] == command);
     prober.kill_9();
     host.run(&PASS).code(75).says(&format!("of its probe is left: {command}"));
     let lease = server.cli(&["HKEYS", "brk:{x}"]);

@@ -29,6 +29,7 @@ mod messages;
 mod metrics;
 mod operator;
 mod outage;
+mod places;
 mod process;
 mod profiles;
 mod readme;
