@@ -30,7 +30,6 @@ use crate::breaker::Breaker;
 use crate::breaker::policy::Policy;
 use crate::breaker::time::{Clock, Reading, Timestamp};
 use crate::name::Name;
-use places::free_of_probes;
 
 /// How much of a journal's end holds what is recent, in bytes.
 const RECENT: u64 = 24 << 10;
@@ -299,7 +298,7 @@ impl Store for FileStore {
         };
         if let Ok(Some(snapshot)) = self.read(name) {
             // Read again under the lock: what was read before may be old.
-            free_of_probes(&snapshot).map_err(|why| StoreError::io("forget", &path, why))?;
+            files.free_of_probes(&snapshot).map_err(|why| StoreError::io("forget", &path, why))?;
         }
         let keeps_slots = files.has_occupied_slot();
         // The journal last: until it is gone the breaker is there, and forgetting can be done again.

@@ -71,6 +71,16 @@ impl Files<'_> {
         self.path(&format!(".new-{}", std::process::id()))
     }
 
+    /// An error if a probe is alive: a breaker that is made anew would know nothing of it, and run beside it.
+    pub fn free_of_probes(&self, snapshot: &Snapshot) -> io::Result<()> {
+        snapshot.alive.first().map_or(Ok(()), |live| {
+            let pid = live.probe.pid;
+            Err(io::Error::other(format!(
+                "it is being probed (brk {pid}); wait for its end, or reset it first"
+            )))
+        })
+    }
+
     fn slot(&self, number: u32) -> PathBuf {
         self.path(&format!(".slot-{number}"))
     }
@@ -104,12 +114,4 @@ impl FileStore {
         let files = self.files(name);
         place::slots(files.boot(), |number| open(&files.slot(number), OFlags::RDONLY).ok())
     }
-}
-
-/// An error if a probe is alive: a breaker that is made anew would know nothing of it, and run beside it.
-pub fn free_of_probes(snapshot: &Snapshot) -> io::Result<()> {
-    snapshot.alive.first().map_or(Ok(()), |live| {
-        let pid = live.probe.pid;
-        Err(io::Error::other(format!("it is being probed (brk {pid}); wait for its end, or reset it first")))
-    })
 }
