@@ -122,7 +122,7 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             break
         }
         'brk;status' {
-            [CompletionResult]::new('--watch', '--watch', [CompletionResultType]::ParameterName, 'Show it again and again, until q or Ctrl-C [default: every 2s]')
+            [CompletionResult]::new('--watch', '--watch', [CompletionResultType]::ParameterName, 'Refresh until q or Ctrl-C [default: every 2s]')
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
             [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
@@ -137,7 +137,7 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         'brk;history' {
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only the last N events [default: all; with --follow, 10]')
             [CompletionResult]::new('--lines', '--lines', [CompletionResultType]::ParameterName, 'Only the last N events [default: all; with --follow, 10]')
-            [CompletionResult]::new('--since', '--since', [CompletionResultType]::ParameterName, 'Only what is no older than this')
+            [CompletionResult]::new('--since', '--since', [CompletionResultType]::ParameterName, 'Only events that are not older than this')
             [CompletionResult]::new('--svg', '--svg', [CompletionResultType]::ParameterName, 'Write phases and outcomes over time into FILE, as a picture')
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
@@ -145,9 +145,9 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON Lines')
-            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Go on with what happens from now on, until Ctrl-C')
-            [CompletionResult]::new('--follow', '--follow', [CompletionResultType]::ParameterName, 'Go on with what happens from now on, until Ctrl-C')
-            [CompletionResult]::new('--timeline', '--timeline', [CompletionResultType]::ParameterName, 'Draw phases and outcomes over time in place of the events')
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Keep printing new events, until Ctrl-C')
+            [CompletionResult]::new('--follow', '--follow', [CompletionResultType]::ParameterName, 'Keep printing new events, until Ctrl-C')
+            [CompletionResult]::new('--timeline', '--timeline', [CompletionResultType]::ParameterName, 'Draw phases and outcomes over time instead of listing events')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -189,7 +189,7 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         }
         'brk;trip' {
             [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'For how long [default: the cooldown of its last run]')
-            [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Why, for those who ask later')
+            [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Reason to record')
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
             [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
@@ -202,7 +202,7 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
         }
         'brk;hold' {
             [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'End the override by itself after this long')
-            [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Why, for those who ask later')
+            [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Reason to record')
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]')
             [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
@@ -241,7 +241,7 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]')
             [CompletionResult]::new('--store-password-file', '--store-password-file', [CompletionResultType]::ParameterName, 'The file that holds the password of that store')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto asks whether it is a terminal, and NO_COLOR')
-            [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Only read all files and all sections; exit 2 where something is wrong')
+            [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Only check all files and all sections; exit 2 if something is wrong')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break

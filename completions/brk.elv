@@ -116,7 +116,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'brk;status'= {
-            cand --watch 'Show it again and again, until q or Ctrl-C [default: every 2s]'
+            cand --watch 'Refresh until q or Ctrl-C [default: every 2s]'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
@@ -130,7 +130,7 @@ set edit:completion:arg-completer[brk] = {|@words|
         &'brk;history'= {
             cand -n 'Only the last N events [default: all; with --follow, 10]'
             cand --lines 'Only the last N events [default: all; with --follow, 10]'
-            cand --since 'Only what is no older than this'
+            cand --since 'Only events that are not older than this'
             cand --svg 'Write phases and outcomes over time into FILE, as a picture'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
@@ -138,9 +138,9 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --store-password-file 'The file that holds the password of that store'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
             cand --json 'Print JSON Lines'
-            cand -f 'Go on with what happens from now on, until Ctrl-C'
-            cand --follow 'Go on with what happens from now on, until Ctrl-C'
-            cand --timeline 'Draw phases and outcomes over time in place of the events'
+            cand -f 'Keep printing new events, until Ctrl-C'
+            cand --follow 'Keep printing new events, until Ctrl-C'
+            cand --timeline 'Draw phases and outcomes over time instead of listing events'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -178,7 +178,7 @@ set edit:completion:arg-completer[brk] = {|@words|
         }
         &'brk;trip'= {
             cand --for 'For how long [default: the cooldown of its last run]'
-            cand --reason 'Why, for those who ask later'
+            cand --reason 'Reason to record'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
@@ -190,7 +190,7 @@ set edit:completion:arg-completer[brk] = {|@words|
         }
         &'brk;hold'= {
             cand --for 'End the override by itself after this long'
-            cand --reason 'Why, for those who ask later'
+            cand --reason 'Reason to record'
             cand --state-dir 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]'
             cand --config 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]'
             cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
@@ -226,7 +226,7 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --store 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; '''' for this host''s own files [default: BRK_STORE]'
             cand --store-password-file 'The file that holds the password of that store'
             cand --color 'When to use colour; auto asks whether it is a terminal, and NO_COLOR'
-            cand --check 'Only read all files and all sections; exit 2 where something is wrong'
+            cand --check 'Only check all files and all sections; exit 2 if something is wrong'
             cand -h 'Print help'
             cand --help 'Print help'
         }

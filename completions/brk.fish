@@ -123,7 +123,7 @@ never\t''"
 complete -c brk -n "__fish_brk_using_subcommand check" -s q -l quiet -d 'Print nothing'
 complete -c brk -n "__fish_brk_using_subcommand check" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c brk -n "__fish_brk_using_subcommand status" -l watch -d 'Show it again and again, until q or Ctrl-C [default: every 2s]' -r
+complete -c brk -n "__fish_brk_using_subcommand status" -l watch -d 'Refresh until q or Ctrl-C [default: every 2s]' -r
 complete -c brk -n "__fish_brk_using_subcommand status" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand status" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
 complete -c brk -n "__fish_brk_using_subcommand status" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
@@ -135,7 +135,7 @@ complete -c brk -n "__fish_brk_using_subcommand status" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand status" -l names -d 'Print only the names, one a line'
 complete -c brk -n "__fish_brk_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c brk -n "__fish_brk_using_subcommand history" -s n -l lines -d 'Only the last N events [default: all; with --follow, 10]' -r
-complete -c brk -n "__fish_brk_using_subcommand history" -l since -d 'Only what is no older than this' -r
+complete -c brk -n "__fish_brk_using_subcommand history" -l since -d 'Only events that are not older than this' -r
 complete -c brk -n "__fish_brk_using_subcommand history" -l svg -d 'Write phases and outcomes over time into FILE, as a picture' -r -F
 complete -c brk -n "__fish_brk_using_subcommand history" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand history" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
@@ -145,8 +145,8 @@ complete -c brk -n "__fish_brk_using_subcommand history" -l color -d 'When to us
 always\t''
 never\t''"
 complete -c brk -n "__fish_brk_using_subcommand history" -l json -d 'Print JSON Lines'
-complete -c brk -n "__fish_brk_using_subcommand history" -s f -l follow -d 'Go on with what happens from now on, until Ctrl-C'
-complete -c brk -n "__fish_brk_using_subcommand history" -l timeline -d 'Draw phases and outcomes over time in place of the events'
+complete -c brk -n "__fish_brk_using_subcommand history" -s f -l follow -d 'Keep printing new events, until Ctrl-C'
+complete -c brk -n "__fish_brk_using_subcommand history" -l timeline -d 'Draw phases and outcomes over time instead of listing events'
 complete -c brk -n "__fish_brk_using_subcommand history" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand explain" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand explain" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
@@ -177,7 +177,7 @@ complete -c brk -n "__fish_brk_using_subcommand reset" -l all -d 'All breakers'
 complete -c brk -n "__fish_brk_using_subcommand reset" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand reset" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand trip" -l for -d 'For how long [default: the cooldown of its last run]' -r
-complete -c brk -n "__fish_brk_using_subcommand trip" -l reason -d 'Why, for those who ask later' -r
+complete -c brk -n "__fish_brk_using_subcommand trip" -l reason -d 'Reason to record' -r
 complete -c brk -n "__fish_brk_using_subcommand trip" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand trip" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
 complete -c brk -n "__fish_brk_using_subcommand trip" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
@@ -188,7 +188,7 @@ never\t''"
 complete -c brk -n "__fish_brk_using_subcommand trip" -l json -d 'Print JSON'
 complete -c brk -n "__fish_brk_using_subcommand trip" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand hold" -l for -d 'End the override by itself after this long' -r
-complete -c brk -n "__fish_brk_using_subcommand hold" -l reason -d 'Why, for those who ask later' -r
+complete -c brk -n "__fish_brk_using_subcommand hold" -l reason -d 'Reason to record' -r
 complete -c brk -n "__fish_brk_using_subcommand hold" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand hold" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F
 complete -c brk -n "__fish_brk_using_subcommand hold" -l store -d 'One breaker for many hosts, in Redis or Valkey: redis://HOST:PORT/DB; \'\' for this host\'s own files [default: BRK_STORE]' -r -f
@@ -223,7 +223,7 @@ complete -c brk -n "__fish_brk_using_subcommand config" -l store-password-file -
 complete -c brk -n "__fish_brk_using_subcommand config" -l color -d 'When to use colour; auto asks whether it is a terminal, and NO_COLOR' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c brk -n "__fish_brk_using_subcommand config" -l check -d 'Only read all files and all sections; exit 2 where something is wrong'
+complete -c brk -n "__fish_brk_using_subcommand config" -l check -d 'Only check all files and all sections; exit 2 if something is wrong'
 complete -c brk -n "__fish_brk_using_subcommand config" -s h -l help -d 'Print help'
 complete -c brk -n "__fish_brk_using_subcommand profiles" -l state-dir -d 'Where breakers are remembered [default: BRK_STATE_DIR, STATE_DIRECTORY, XDG_STATE_HOME/brk, or ~/.local/state/brk]' -r -f -a "(__fish_complete_directories)"
 complete -c brk -n "__fish_brk_using_subcommand profiles" -l config -d 'The only configuration file to read [default: BRK_CONFIG, or /etc/brk/config.toml and then ~/.config/brk/config.toml]' -r -F

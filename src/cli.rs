@@ -105,7 +105,7 @@ pub enum Verb {
 
 const EXAMPLES: &str = "\
 Exit codes: the command's own; 124 timed out; 75 refused; 125 brk itself failed;
-126 not executable; 127 not found. Where the command dies of a signal, so does brk.
+126 not executable; 127 not found. If a signal kills the command, brk dies of it too.
 
 Examples:
   A backup that is ended after half an hour. After three failures in a row the

@@ -14,7 +14,7 @@ use crate::lookup;
 use crate::store::Platform;
 use crate::supervise::spawn_with_signals_blocked;
 
-/// How long a home may be looked up, in milliseconds.
+/// How long the lookup of a home may take, in milliseconds.
 const LOOKUP: u64 = 1_000;
 
 /// What a command needs of the world around it.
@@ -26,7 +26,7 @@ pub struct Env {
     store: Option<OsString>,
 }
 
-/// A variable's value that is no UTF-8.
+/// The value of a variable is not UTF-8.
 #[derive(Debug)]
 pub struct NotText;
 
@@ -40,7 +40,7 @@ impl Env {
         }
     }
 
-    /// The state directory, or `None` where nothing names one and there is no home to put one into.
+    /// The state directory, or `None` if nothing names one and there is no home directory for it.
     pub fn state_dir(&self, flag: Option<&Path>) -> Option<PathBuf> {
         flag.map(Path::to_owned)
             .or_else(|| self.state_dir.clone())
@@ -48,12 +48,12 @@ impl Env {
             .or_else(|| Some(base("XDG_STATE_HOME", BaseDirs::state_dir, ".local/state")?.join("brk")))
     }
 
-    /// The URL of a shared store. It is not repeated where it is wrong: it may hold a password.
+    /// The URL of a shared store. A wrong one is not repeated in a message, because it may hold a password.
     pub fn store(&self) -> Result<Option<String>, NotText> {
         self.store.clone().map(OsString::into_string).transpose().map_err(|_| NotText)
     }
 
-    /// Where files without a name may be made.
+    /// The directory for files without a name.
     pub fn temporary_dir(&self) -> PathBuf {
         variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
     }
@@ -68,19 +68,19 @@ impl Env {
         (self.platform.random)() as f64 / u64::MAX as f64
     }
 
-    /// Whether the locale's characters are those of Unicode.
+    /// Whether the locale uses UTF-8.
     pub fn has_unicode(&self) -> bool {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
         let locale = locale.to_string_lossy().to_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")
     }
 
-    /// The configuration file that was named by hand.
+    /// The configuration file that the user named.
     pub fn config(&self, flag: Option<&Path>) -> Option<PathBuf> {
         flag.map(Path::to_owned).or_else(|| self.config.clone())
     }
 
-    /// The configuration files to look for where none was named, the weaker first.
+    /// The configuration files to look for if none was named. Later ones take precedence.
     pub fn config_files(&self) -> Vec<PathBuf> {
         let user = base("XDG_CONFIG_HOME", config_dir, ".config");
         let user = user.map(|dir| dir.join("brk/config.toml"));
@@ -90,11 +90,11 @@ impl Env {
 
 /// An environment variable; empty counts as unset.
 fn variable(name: &str) -> Option<OsString> {
-    #[expect(clippy::disallowed_methods, reason = "this is the room that reads the environment")]
+    #[expect(clippy::disallowed_methods, reason = "this is the module that reads the environment")]
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Everywhere the place that the manual names, also on systems that have places of their own.
+/// The place that the manual names, also on systems that have a place of their own for it.
 fn config_dir(dirs: &BaseDirs) -> Option<&Path> {
     cfg!(target_os = "linux").then(|| dirs.config_dir())
 }
@@ -111,17 +111,17 @@ fn first_of_list(name: &str) -> Option<PathBuf> {
     (!first.is_empty()).then(|| PathBuf::from(OsString::from_vec(first.to_vec())))
 }
 
-/// Where a kind of file is kept for the user: what the variable says, or a place in the home directory.
+/// The user's directory for a kind of file: what the variable says, or a place in the home directory.
 fn base(variable_name: &str, chosen: fn(&BaseDirs) -> Option<&Path>, in_home: &str) -> Option<PathBuf> {
     if variable("HOME").is_none() {
-        // The crate would ask the C library for the home, even if nobody needs it.
+        // The crate would ask the C library for the home directory, even if it is not needed.
         return absolute(variable_name).or_else(|| home().map(|home| home.join(in_home)));
     }
     let dirs = BaseDirs::new()?;
     chosen(&dirs).map(Path::to_owned).or_else(|| Some(dirs.home_dir().join(in_home)))
 }
 
-/// The home that the system's users have, where `HOME` does not say it.
+/// The home directory in the password database, for the case that `HOME` is unset.
 fn home() -> Option<PathBuf> {
     static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
     let find = || {
@@ -133,22 +133,22 @@ fn home() -> Option<PathBuf> {
 
 fn random() -> u64 {
     getrandom::u64().unwrap_or_else(|_| {
-        // A kernel without the call: the time and our number differ from others' as well.
+        // A kernel without the call: the time and the process number also differ from those of other processes.
         let reading = read_clocks();
         reading.wall.rotate_left(32) ^ reading.up ^ (u64::from(std::process::id()) << 48)
     })
 }
 
 fn read_clocks() -> Reading {
-    #[expect(clippy::disallowed_methods, reason = "this is the room that reads clocks")]
+    #[expect(clippy::disallowed_methods, reason = "this is the module that reads clocks")]
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Reading { wall: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX), boot: boot(), up: up() }
 }
 
-/// Milliseconds since boot, time in suspend included.
+/// Milliseconds since boot, including suspend.
 fn up() -> u64 {
     use rustix::time::{ClockId, clock_gettime};
-    // macOS has no boot clock by that name; its monotonic clock goes on in suspend.
+    // macOS has no boot clock by that name; its monotonic clock continues in suspend.
     #[cfg(target_os = "linux")]
     let clock = ClockId::Boottime;
     #[cfg(not(target_os = "linux"))]
@@ -157,7 +157,7 @@ fn up() -> u64 {
     (now.tv_sec as u64).saturating_mul(1_000).saturating_add(now.tv_nsec as u64 / 1_000_000)
 }
 
-/// A number that is another after each boot. It is read once: a process does not outlive its boot.
+/// A number that differs after each boot. It is read once, because a process does not outlive its boot.
 #[cfg(target_os = "linux")]
 fn boot() -> u64 {
     static BOOT: OnceLock<u64> = OnceLock::new();
@@ -165,17 +165,17 @@ fn boot() -> u64 {
         // A number of 16 bytes in hexadecimal, with hyphens.
         let mut id = [0; 36];
         let mut file = std::fs::File::open("/proc/sys/kernel/random/boot_id");
-        // Without it only the wall clock is left to tell boots apart.
+        // Without it, only the wall clock tells boots apart.
         let _ = file.as_mut().map(|file| file.read_exact(&mut id));
         let digits = id.iter().filter_map(|&byte| char::from(byte).to_digit(16));
         digits.take(15).fold(0, |number, digit| number << 4 | u64::from(digit))
     })
 }
 
-/// The minute of the boot by the wall clock: a clock that is set looks like another boot, and the wall clock rules.
+/// The minute of the boot by the wall clock. Setting the clock looks like another boot, and then the wall clock counts.
 #[cfg(not(target_os = "linux"))]
 fn boot() -> u64 {
-    #[expect(clippy::disallowed_methods, reason = "this is the room that reads clocks")]
+    #[expect(clippy::disallowed_methods, reason = "this is the module that reads clocks")]
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (wall.as_secs().saturating_sub(up() / 1_000)) / 60
 }

@@ -9,17 +9,17 @@ use crate::supervise::{self, SuperviseError};
 
 #[derive(Debug)]
 pub enum Error {
-    /// What was written cannot be meant.
+    /// Invalid usage.
     Usage(String),
-    /// The state is of no use, and the user wants to know rather than to go on.
+    /// The state cannot be used, and the user prefers an error to a run without it.
     Store(StoreError),
-    /// There is no breaker of this name, or none that this pattern matches.
+    /// No breaker has this name, or matches this pattern.
     NoSuchBreaker(String),
     /// The command cannot be supervised; it was not started.
     Supervise(SuperviseError),
-    /// Something else of the system did not do what it was asked for.
+    /// Another system call failed.
     System { doing: String, source: io::Error },
-    /// Standard output was closed by its reader. Nobody is left to be told.
+    /// The reader of standard output has closed it, so no message is needed.
     BrokenPipe,
 }
 
@@ -28,7 +28,7 @@ impl Error {
         Error::NoSuchBreaker(name.to_string())
     }
 
-    /// Whether no more descriptors could be had, for what a command is supervised with.
+    /// Whether too few file descriptors were left to supervise a command.
     pub fn is_short_of_files(&self) -> bool {
         match self {
             Error::Supervise(error) => error.is_short_of_files(),

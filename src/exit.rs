@@ -1,8 +1,8 @@
-//! Every exit number, once.
+//! Every exit code, once. Not here: which codes of a command are failures (`profile`, `breaker::outcome`).
 
 use crate::breaker::outcome::{Ending, Status, Unstartable};
 
-/// Of `brk run`: the command was not launched, because its breaker refused it (the sysexits word for "later").
+/// Of `brk run`: the command was not launched, because its breaker refused it. `EX_TEMPFAIL` of sysexits.h.
 pub const REFUSED: u8 = 75;
 /// Of `brk run`: the command timed out.
 pub const TIMED_OUT: u8 = 124;
@@ -15,7 +15,7 @@ pub const NOT_FOUND: u8 = 127;
 
 /// Of all other commands.
 pub const DONE: u8 = 0;
-/// No such breaker, or not possible.
+/// Failure, e.g. no such breaker.
 pub const NOT_POSSIBLE: u8 = 1;
 /// Bad usage.
 pub const USAGE: u8 = 2;
@@ -24,11 +24,11 @@ pub const USAGE: u8 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     Code(u8),
-    /// By dying of this signal.
+    /// Killed by this signal, which it sends to itself.
     Signal(i32),
 }
 
-/// What an exit shows of a timeout.
+/// Whether the exit code shows a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnTimeout {
     Say124,

@@ -4,7 +4,7 @@
 #![cfg_attr(test, expect(clippy::print_stdout, reason = "tests print the figures that tests/proof collects"))]
 #![cfg_attr(
     not(feature = "redis"),
-    expect(dead_code, unreachable_code, reason = "some of every room is there for the shared store alone")
+    expect(dead_code, unreachable_code, reason = "parts of every module are only for the shared store")
 )]
 
 mod breaker;

@@ -1,8 +1,8 @@
-//! Names of breakers, and the file names that stand for them.
+//! Names of breakers, and the file names that encode them.
 //!
-//! The encoding can be undone, so two names never share a file, also where the file system folds case or Unicode
-//! forms: only lower-case letters, digits and `-_.` of ASCII stand for themselves, and no file name starts with a
-//! dot. A name that would get too long that way is written in base 32 instead, which fits any name.
+//! The encoding can be reversed, so two names never share a file, even if the file system folds case or Unicode forms:
+//! only lower-case letters, digits and `-_.` of ASCII are written unchanged, and no file name starts with a dot. A name
+//! that would become too long that way is written in base 32, which fits any name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,7 +28,7 @@ const LONGEST: usize = 128;
 /// Longest escaped form in bytes; with the suffixes of a breaker's files it stays below the 255 of a file name.
 const LONGEST_ESCAPED: usize = 200;
 
-/// Starts the base 32 form. An escape never starts like this: `~` is no hexadecimal digit.
+/// Starts the base 32 form. An escape never starts like this, because `~` is not a hexadecimal digit.
 const BASE32_MARK: &str = "%~";
 
 impl Name {
@@ -36,7 +36,7 @@ impl Name {
         &self.0
     }
 
-    /// A file name without a suffix; see the module's head.
+    /// The file name, without a suffix, that encodes this name.
     pub fn encoded(&self) -> String {
         let mut escaped = String::with_capacity(self.0.len());
         for (index, byte) in self.0.bytes().enumerate() {
@@ -53,7 +53,7 @@ impl Name {
         }
     }
 
-    /// The name that a file name stands for, if it stands for one.
+    /// The name that a file name encodes, if it encodes one.
     pub fn decoded(encoded: &str) -> Option<Name> {
         let bytes = match encoded.strip_prefix(BASE32_MARK) {
             Some(digits) => BASE32_DNSSEC.decode(digits.as_bytes()).ok()?,

@@ -1,4 +1,4 @@
-//! What is said: results on standard output, everything else on standard error. A stream that nobody can read is no
+//! Printing: results on standard output, everything else on standard error. A stream without a reader is not a
 //! reason to fail.
 
 mod replace;
@@ -14,33 +14,33 @@ use crate::error::Error;
 pub use replace::replace;
 pub use terminal::{show, terminal, wants_color};
 
-/// A line on standard error, as from `brk`. It stays one line, and moves no cursor, whatever it quotes.
+/// Prints a line on standard error, with `brk` in front. Whatever it quotes, it stays one line and moves no cursor.
 pub fn say(text: &str) {
     let mut line = String::from("brk: ");
     for char in text.chars() {
         if char.is_control() { line.extend(char.escape_default()) } else { line.push(char) }
     }
     line.push('\n');
-    // In one write, so that the lines of many processes do not mix. Where it fails there is nobody to tell.
+    // In one write, so that the lines of many processes do not mix. If it fails, nothing can report that.
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// A result, as it stands, on standard output.
+/// Prints a result, unchanged, on standard output.
 pub fn print(text: &str) -> Result<(), Error> {
     printed(io::stdout().lock().write_all(text.as_bytes()))
 }
 
-/// A result of something that is done, or an answer that is in the exit code as well: that it cannot be written is only
-/// a message.
+/// Prints a result of something that is already done, or that the exit code also says. If it cannot be written, that
+/// is only a message.
 pub fn print_or_say(text: &str) {
     match print(text) {
-        // The reader has gone, and wants to know no more.
+        // The reader has gone and needs nothing more.
         Ok(()) | Err(Error::BrokenPipe) => {}
         Err(error) => say(&error.to_string()),
     }
 }
 
-/// How it went to write a result to standard output.
+/// Turns the result of writing to standard output into ours.
 pub fn printed(written: io::Result<()>) -> Result<(), Error> {
     match written.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Error::BrokenPipe),

@@ -1,5 +1,6 @@
-//! What /proc tells about other processes: whether one is still the same, who holds a file open, and how to end one
-//! without ever hitting another that got its number. On systems without /proc nothing is known, and nothing is hit.
+//! What /proc says about other processes: whether one is still the same, which of them hold a file open, and how to
+//! kill one without ever hitting another that got its number. On systems without /proc nothing is known, and nothing is
+//! killed.
 
 use std::path::Path;
 use std::time::Duration;

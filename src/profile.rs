@@ -17,7 +17,7 @@ pub struct Profile {
     pub success: Codes,
     pub failure: Codes,
     pub ignored: Codes,
-    /// What a code that no list names is.
+    /// The verdict for a code that no list names.
     pub unlisted: Outcome,
     /// The versions that the table was made from.
     pub version: String,
@@ -25,7 +25,7 @@ pub struct Profile {
     pub meaning: String,
 }
 
-/// A list of exit codes, and the text that it was written as.
+/// A list of exit codes, and its text in the table.
 #[derive(Debug)]
 pub struct Codes {
     pub text: String,
@@ -54,7 +54,7 @@ pub fn find(name: &str) -> Option<&'static Profile> {
 }
 
 impl Profile {
-    /// The rules of this program: its own codes, and signals as everywhere.
+    /// The rules for this program: its own codes, and signals as in every profile.
     pub fn rules(&self) -> Rules {
         let mut rules = Rules::base();
         rules.set_all_codes(verdict(self.unlisted));

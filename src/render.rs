@@ -23,14 +23,14 @@ use crate::name::Name;
 use crate::store::journal::Entry;
 use crate::store::{Slot, Snapshot};
 
-/// A breaker, and what else there is to show of it.
+/// A breaker, and what else is shown with it.
 #[derive(Debug)]
 pub struct Shown {
     pub name: Name,
     pub snapshot: Snapshot,
-    /// The newest entries of its history, oldest first, where they were asked for.
+    /// The newest entries of its history, oldest first, if they were asked for.
     pub recent: Vec<Entry>,
-    /// The places for runs at once that are taken.
+    /// The slots of `--max-concurrent` that are taken.
     pub slots: Vec<Slot>,
 }
 
@@ -39,9 +39,9 @@ pub fn wall_time(clock: &Clock, at: Timestamp) -> String {
     millis_time(clock.wall(at))
 }
 
-/// The same for milliseconds since 1970.
+/// RFC 3339 in UTC with milliseconds, from milliseconds since 1970.
 pub fn millis_time(millis: u64) -> String {
-    /// The last millisecond of the year 9999: what the format can say.
+    /// The last millisecond of the year 9999, which is the last one that the format can express.
     const LAST: u64 = 253_402_300_799_999;
     humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(millis.min(LAST))).to_string()
 }

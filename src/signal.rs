@@ -4,10 +4,10 @@
 
 use std::borrow::Cow;
 
-/// What asks a program to end.
+/// The signal that asks a program to end.
 pub const TERM: i32 = libc::SIGTERM;
 
-/// Names without `SIG`. Where two names stand for one number, the first is the one that is printed.
+/// Names without `SIG`. If two names have one number, the first is printed.
 const NAMES: &[(&str, i32)] = &[
     ("HUP", libc::SIGHUP),
     ("INT", libc::SIGINT),
@@ -63,7 +63,7 @@ fn real_time() -> Option<(i32, i32)> {
     None
 }
 
-/// The last signal that is not a real-time one.
+/// The highest number of a signal that is not a real-time signal.
 const LAST_PLAIN: i32 = 31;
 
 /// The highest number of a signal.
@@ -71,7 +71,7 @@ fn last() -> i32 {
     real_time().map_or(LAST_PLAIN, |(_, last)| last)
 }
 
-/// All signals, but for those that the C library keeps to itself.
+/// All signals except those that the C library reserves.
 pub fn all() -> impl Iterator<Item = i32> {
     let (first, last) = real_time().unwrap_or((1, 0));
     (1..=LAST_PLAIN).chain(first..=last)
@@ -98,7 +98,7 @@ pub fn parse(text: &str) -> Option<i32> {
     (first..=last).contains(&number).then_some(number)
 }
 
-/// A number of digits alone.
+/// A number that has only digits.
 fn number(digits: &str) -> Option<i32> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }

@@ -59,7 +59,7 @@ fn a_lost_check_was_no_launch_of_the_command() {
 fn everyone_says_that_only_survivors_are_left() {
     let sandbox = Sandbox::new();
     let command = killed(&sandbox, &[], &["sh", "-c", STUBBORN]);
-    let left = format!("was killed; of its probe is left: {command}");
+    let left = format!("was killed; processes left from its probe: {command}");
     sandbox.run(&["status", "n"]).prints(&left);
     sandbox.run(&["run", "--name", "n", "--", "true"]).code(75).says(&left).lacks("by brk");
     sandbox.run(&["check", "n"]).code(75).prints(&left);

@@ -107,7 +107,7 @@ fn watching_redraws_and_ends_on_q_or_ctrl_c() {
     for key in ["q", "\u{3}"] {
         let mut child = at_terminal(&sandbox, 80, "status --watch=100ms --color never");
         let mut seen = Vec::new();
-        until_shown(&mut child, &mut seen, "q ends it");
+        until_shown(&mut child, &mut seen, "q to quit");
         seen.clear();
         sandbox.run(&["trip", "db", "--for", "1h"]).code(0);
         until_shown(&mut child, &mut seen, "open");
@@ -138,7 +138,7 @@ fn watching_puts_the_terminal_back_when_it_is_told_to_end() {
     let mut child = command.start();
     let pid = until_file(&sandbox.file("pid"));
     let mut seen = Vec::new();
-    until_shown(&mut child, &mut seen, "q ends it");
+    until_shown(&mut child, &mut seen, "q to quit");
     let kill = sandbox.shell(&format!("kill -TERM {}", pid.trim()));
     kill.code(0);
     until_shown(&mut child, &mut seen, "\u{1b}[?25h\u{1b}[?1049l");
@@ -337,12 +337,12 @@ fn each_verb_says_from_what_to_what() {
     check(&["reset", "db"], "db: open with 1 failure in a row -> closed, counters cleared\n");
     check(&["forget", "db"], "db: closed -> forgotten, with its history\n");
     let none = sandbox.run(&["reset"]);
-    none.code(2).says("which breaker? name it, or give --all; there is none yet");
+    none.code(2).says("no breaker given: pass a NAME or --all (there are no breakers yet)");
     for name in ["a", "z"] {
         sandbox.run(&["run", "--name", name, "--", "true"]).code(0);
     }
     sandbox.run(&["trip", "m"]).code(0);
-    sandbox.run(&["reset"]).code(2).says("there are m, a, z");
+    sandbox.run(&["reset"]).code(2).says("(known: m, a, z)");
     let done = sandbox.run(&["reset", "a", "[", "nobody"]);
     done.code(1).says("\"[\": no such breaker").says("\"nobody\": no such breaker");
     done.prints("a: closed -> closed");

@@ -142,7 +142,7 @@ fn orphaned(host: &Host, sandbox: &Sandbox, server: &Server, flags: &[&str]) -> 
     // The command may be there before brk has noted that it is.
     until("the command is noted", || host.status("x")["probes"][0]["command_pid"] == command);
     prober.kill_9();
-    host.run(&PASS).code(75).says(&format!("of its probe is left: {command}"));
+    host.run(&PASS).code(75).says(&format!("processes left from its probe: {command}"));
     let lease = server.cli(&["HKEYS", "brk:{x}"]);
     let lease = lease.lines().find(|field| field.starts_with("lease:")).expect("a lease");
     server.cli(&["HSET", "brk:{x}", lease, "1"]);
@@ -155,7 +155,7 @@ fn what_outlives_a_killed_probe_keeps_its_place_on_its_host() {
     let (sandbox, server) = (Sandbox::new(), Server::start());
     let host = server.host(&sandbox, "one");
     let command = orphaned(&host, &sandbox, &server, &[]);
-    let left = format!("was killed; of its probe is left: {command}");
+    let left = format!("was killed; processes left from its probe: {command}");
     host.run(&PASS).code(75).says(&left);
     host.run(&["check", "x"]).code(75).prints(&left);
     let status = host.status("x");

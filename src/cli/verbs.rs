@@ -12,10 +12,10 @@ use crate::settings::value;
 
 /// Say whether a run would be admitted now: exit 0 yes, 75 no
 ///
-/// It changes nothing, and judges by the policy of the breaker's last run. 'brk explain' says it at length.
+/// It changes nothing, and decides by the policy of the breaker's last run. 'brk explain' has the details.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The breaker; a name that is unknown would be admitted
+    /// The breaker; an unknown name would be admitted
     #[arg(value_name = "NAME")]
     pub name: Name,
 
@@ -30,9 +30,9 @@ pub struct CheckArgs {
 
 /// Show all breakers, or some in detail
 ///
-/// What is not closed comes first. RECENT shows the last outcomes, the newest on the right: a low bar is a success, half
-/// a bar a slow one, a full bar a failure; a point says nothing about the dependency; '!' is a late result, '?' a lost
-/// probe. Where the locale has no UTF-8, the bars are '.', 'o' and 'x', and the point is '-'.
+/// Breakers that are not closed come first. RECENT shows the last outcomes, the newest on the right: a low bar is a
+/// success, half a bar a slow one, a full bar a failure; a point is an ignored run, '!' a late result, '?' a lost
+/// probe. If the locale has no UTF-8, the bars are '.', 'o' and 'x', and the point is '-'.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -53,7 +53,7 @@ pub struct StatusArgs {
     #[arg(long = "names", conflicts_with_all = ["json", "watch"])]
     pub only_names: bool,
 
-    /// Show it again and again, until q or Ctrl-C [default: every 2s]
+    /// Refresh until q or Ctrl-C [default: every 2s]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "2s", value_name = "EVERY", value_parser = value::interval)]
     pub watch: Option<Millis>,
 }
@@ -75,7 +75,7 @@ pub struct HistoryArgs {
     #[arg(short = 'n', long, value_name = "N", value_parser = value::count, allow_hyphen_values = true)]
     pub lines: Option<u32>,
 
-    /// Only what is no older than this
+    /// Only events that are not older than this
     #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
     pub since: Option<Millis>,
 
@@ -83,11 +83,11 @@ pub struct HistoryArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Go on with what happens from now on, until Ctrl-C
+    /// Keep printing new events, until Ctrl-C
     #[arg(short, long)]
     pub follow: bool,
 
-    /// Draw phases and outcomes over time in place of the events
+    /// Draw phases and outcomes over time instead of listing events
     #[arg(long, conflicts_with_all = ["json", "follow"])]
     pub timeline: bool,
 
@@ -115,7 +115,7 @@ Examples:
   For the textfile collector of node_exporter, from cron or a timer:
       brk metrics --output /var/lib/prometheus/node-exporter/brk.prom")]
 pub struct MetricsArgs {
-    /// Names, or patterns with * and ?; all breakers where there is none
+    /// Names, or patterns with * and ? [default: all breakers]
     #[arg(value_name = "NAME|GLOB")]
     pub names: Vec<String>,
 
@@ -143,7 +143,7 @@ pub struct ResetArgs {
 /// Open a breaker now
 #[derive(Debug, Args)]
 pub struct TripArgs {
-    /// The breaker; it is made where there is none
+    /// The breaker; created if missing
     #[arg(value_name = "NAME")]
     pub name: Name,
 
@@ -151,7 +151,7 @@ pub struct TripArgs {
     #[arg(long = "for", value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
     pub length: Option<Millis>,
 
-    /// Why, for those who ask later
+    /// Reason to record
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub reason: Option<String>,
 
@@ -163,7 +163,7 @@ pub struct TripArgs {
 /// Refuse every run, or admit every run, until released
 #[derive(Debug, Args)]
 pub struct HoldArgs {
-    /// The breaker; it is made where there is none
+    /// The breaker; created if missing
     #[arg(value_name = "NAME")]
     pub name: Name,
 
@@ -175,7 +175,7 @@ pub struct HoldArgs {
     #[arg(long = "for", value_name = "DURATION", value_parser = value::positive_duration, allow_hyphen_values = true)]
     pub length: Option<Millis>,
 
-    /// Why, for those who ask later
+    /// Reason to record
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub reason: Option<String>,
 
@@ -221,7 +221,7 @@ pub struct ConfigArgs {
     #[arg(value_name = "NAME")]
     pub name: Option<Name>,
 
-    /// Only read all files and all sections; exit 2 where something is wrong
+    /// Only check all files and all sections; exit 2 if something is wrong
     #[arg(long)]
     pub check: bool,
 }
@@ -258,7 +258,7 @@ pub struct CompletionsArgs {
 /// Write the manual pages into a directory
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// The directory; it is made where there is none
+    /// The directory; created if missing
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
 }

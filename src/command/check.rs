@@ -42,7 +42,7 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Exit, Error> {
         retry_in_ms: None,
         retry_after_runs: None,
     };
-    let mut text = format!("{name}: closed; unknown so far\n");
+    let mut text = format!("{name}: closed (no runs recorded)\n");
     // State that is of no use keeps no run out.
     let found = context.store().and_then(|store| store.read(name)).unwrap_or_else(|error| {
         say(&format!("{name}: warning: {error}; a run would be admitted"));

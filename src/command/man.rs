@@ -13,17 +13,17 @@ use crate::error::Error;
 use crate::exit::{self, Exit};
 use crate::settings::table::SETTINGS;
 
-/// The day of the last change to what the pages say; a page has to bear one.
+/// The day of the last change to the pages' text. A page must have a date.
 const DATE: &str = "2026-11-30";
 
 /// The longest line of a source that `mandoc -T lint` is content with.
 const LONGEST: usize = 78;
 
 const RUN_EXIT: &[(&str, &str)] = &[
-    ("the command's own", "The command exited. Where a signal killed it, brk dies of the same signal."),
+    ("the command's own", "The command exited. If a signal killed it, brk dies of the same signal."),
     ("124", "It timed out."),
     ("75", "It was refused and not launched; --refused-exit sets another code."),
-    ("125", "brk itself failed, bad usage included; nothing was launched."),
+    ("125", "brk itself failed, or a usage error; nothing was launched."),
     ("126", "The command was found and could not be executed."),
     ("127", "The command was not found."),
 ];
@@ -32,19 +32,22 @@ const CHECK_EXIT: &[(&str, &str)] = &[
     ("0", "A run would be admitted."),
     ("75", "A run would be refused."),
     ("1", "The state cannot be read."),
-    ("2", "Bad usage."),
+    ("2", "Usage error."),
 ];
 
 const OTHER_EXIT: &[(&str, &str)] =
-    &[("0", "Done."), ("1", "Failure, e.g. no such breaker."), ("2", "Bad usage.")];
+    &[("0", "Done."), ("1", "Failure, e.g. no such breaker."), ("2", "Usage error.")];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("BRK_STATE_DIR", "Where breakers are remembered; overridden by --state-dir."),
     ("BRK_CONFIG", "The only configuration file to read; overridden by --config."),
     ("BRK_STORE", "The address of a shared store; overridden by --store."),
-    ("STATE_DIRECTORY", "The same as BRK_STATE_DIR, as systemd gives it to a unit with StateDirectory=."),
-    ("XDG_STATE_HOME", "Breakers are remembered in brk below it; by default it is ~/.local/state."),
-    ("NO_COLOR", "Where it is set, nothing is coloured unless --color=always asks for it."),
+    (
+        "STATE_DIRECTORY",
+        "Like BRK_STATE_DIR, which takes precedence; systemd sets it for a unit with StateDirectory=.",
+    ),
+    ("XDG_STATE_HOME", "Breakers are remembered in its directory brk; the default is ~/.local/state."),
+    ("NO_COLOR", "If set, nothing is coloured unless --color=always asks for it."),
 ];
 
 const FILES: &[(&str, &str)] = &[
@@ -163,7 +166,8 @@ fn list(heading: &str, items: &[(&str, &str)], text: &mut String) {
 fn see_also(name: &str, names: &[String], text: &mut String) {
     let pages = std::iter::once("brk").chain(names.iter().map(String::as_str));
     let others = pages.filter(|page| *page != name).map(|page| (page, 1));
-    let mut all: Vec<_> = others.chain([("brk-config", 5), ("brk-recipes", 7)]).collect();
+    let mut all: Vec<_> =
+        others.chain([("brk-config", 5), ("brk-guarantees", 7), ("brk-recipes", 7)]).collect();
     all.sort_by_key(|(page, section)| (*section, *page));
     let all: Vec<_> = all.iter().map(|(page, section)| format!("{}({section})", escaped(page))).collect();
     text.push_str(&format!(".SH SEE ALSO\n{}\n", all.join(",\n")));

@@ -14,7 +14,10 @@ pub fn run(args: &ResetArgs, context: &Context) -> Result<Exit, Error> {
     let mut selection = if args.all {
         Selection { names: store.names()?, exit: Exit::Code(exit::DONE) }
     } else if args.names.is_empty() {
-        return Err(Error::Usage(format!("which breaker? name it, or give --all; {}", candidates(&store)?)));
+        return Err(Error::Usage(format!(
+            "no breaker given: pass a NAME or --all ({})",
+            candidates(&store)?
+        )));
     } else {
         select::matching(&args.names, &store)?
     };
@@ -40,9 +43,9 @@ fn candidates(store: &impl Store) -> Result<String, Error> {
     let total = names.len();
     let names: Vec<_> = names.iter().take(SHOWN).map(ToString::to_string).collect();
     Ok(match total {
-        0 => "there is none yet".to_owned(),
-        1 => format!("there is {}", names[0]),
-        _ if total > SHOWN => format!("there are {} and {} more", names.join(", "), total - SHOWN),
-        _ => format!("there are {}", names.join(", ")),
+        0 => "there are no breakers yet".to_owned(),
+        1 => format!("known: {}", names[0]),
+        _ if total > SHOWN => format!("known: {} and {} more", names.join(", "), total - SHOWN),
+        _ => format!("known: {}", names.join(", ")),
     })
 }

@@ -1,4 +1,4 @@
-//! `brk trip`: open now, by hand.
+//! `brk trip`: open a breaker now.
 
 use super::Context;
 use super::change_reporter::ChangeReporter;

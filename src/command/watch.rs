@@ -100,7 +100,7 @@ fn frame(text: &str, lines: usize, every: Millis) -> String {
         frame.push_str(&format!("{line}\x1b[K\n"));
     }
     let more = if total > room { format!("{} more lines; ", total - room) } else { String::new() };
-    frame.push_str(&format!("{more}every {every}; q ends it\x1b[K"));
+    frame.push_str(&format!("{more}refreshing every {every}; q to quit\x1b[K"));
     frame.push_str(END);
     frame
 }

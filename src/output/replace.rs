@@ -1,4 +1,4 @@
-//! Files that others read while they are written.
+//! Files that other processes read while they are written.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,8 +7,8 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// Puts a text in the place of a file: those who read it find the old one or the new one. Its mode follows the umask,
-/// for it is made to be read by others. What is no regular file (a pipe, a device) is written to and stays.
+/// Replaces a file by a text: a reader finds the old content or the new one. The mode follows the umask, because other
+/// users may have to read the file. Anything but a regular file (a pipe, a device) is written to, and stays.
 pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
     let special = std::fs::metadata(path).is_ok_and(|found| {
         let kind = found.file_type();

@@ -7,7 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 use super::print;
 use crate::error::Error;
 
-/// A result that is coloured by escape codes, which are left out where they are not wanted.
+/// Prints a result that is coloured with escape codes. The codes are left out if they are not wanted.
 pub fn show(text: &str, color: clap::ColorChoice) -> Result<(), Error> {
     if wants_color(color) { print(text) } else { print(&anstream::adapter::strip_str(text).to_string()) }
 }
@@ -20,9 +20,9 @@ pub fn wants_color(color: clap::ColorChoice) -> bool {
     }
 }
 
-/// How many columns and lines the terminal has that standard output is.
+/// The columns and lines of the terminal that standard output is connected to.
 pub fn terminal() -> Option<(usize, usize)> {
-    // One that does not say is taken for the smallest that is usual.
+    // A terminal that does not say is taken for the smallest usual one.
     const USUAL: (usize, usize) = (80, 24);
     if !io::stdout().is_terminal() {
         return None;

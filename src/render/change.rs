@@ -1,4 +1,4 @@
-//! What an operator's word changed: from what to what.
+//! What an operator's command changed: the state before and after it.
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub enum OperatorAction {
     Forgotten,
 }
 
-/// How a breaker stands, as far as an operator moves it.
+/// The part of a breaker's state that an operator can change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     phase: PhaseKind,
@@ -34,7 +34,7 @@ pub struct Change {
     action: OperatorAction,
     /// `None`: there was no such breaker.
     before: Option<Summary>,
-    /// `None`: there is none any more.
+    /// `None`: the breaker does not exist any more.
     after: Option<After>,
     /// Whether anything changed.
     changed: bool,
@@ -81,7 +81,7 @@ impl Summary {
 }
 
 impl Change {
-    /// Of a breaker that there is still, and that an update has just read and written.
+    /// The change of a breaker that still exists, and that an update has just read and written.
     pub fn new(name: &Name, action: OperatorAction, updated: &Updated, changed: bool) -> Change {
         let (breaker, now) = (&updated.breaker, updated.clock.time());
         let after = After {

@@ -153,7 +153,7 @@ fn window(snapshot: &Snapshot) -> String {
     text
 }
 
-/// Who is at it now.
+/// The probes and runs that are alive now.
 fn alive(page: &mut Page, shown: &Shown) {
     let snapshot = &shown.snapshot;
     let now = snapshot.now();

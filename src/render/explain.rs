@@ -1,4 +1,4 @@
-//! In sentences: what would happen to a run now, and why.
+//! Sentences that say what would happen to a run now, and why.
 
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ pub fn json(name: &Name, snapshot: &Snapshot, sentences: &[String]) -> String {
     })
 }
 
-/// What there is to say, the answer first. `recent` is the end of the history.
+/// The facts to tell, the answer first. `recent` is the end of the history.
 pub fn sentences(name: &Name, snapshot: &Snapshot, recent: &[Entry]) -> Vec<String> {
     let teller = Teller { snapshot, breaker: &snapshot.breaker, now: snapshot.now() };
     let mut told = vec![format!("{name}: {}", teller.answer())];
@@ -276,7 +276,7 @@ impl Teller<'_> {
     }
 }
 
-/// What came in since the opening and moves nothing.
+/// Results that arrived after the opening and change nothing.
 fn no_matter(opening: &Opening, recent: &[Entry]) -> Option<String> {
     let since = recent.iter().filter(|entry| entry.clock.time() >= opening.at);
     let (mut late, mut refused) = (0_u32, 0_u64);

@@ -9,13 +9,13 @@ use crate::store::Snapshot;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Forecast {
     Run,
-    /// Held closed: it would run and move nothing.
+    /// Held closed: it would run, and its result would change nothing.
     Passthrough,
     Probe,
     Refused(Refusal),
 }
 
-/// By the policy of the breaker's last run.
+/// The forecast, with the policy of the breaker's last run.
 pub fn of(snapshot: &Snapshot) -> Forecast {
     match admission(snapshot) {
         Admission::Granted(permit) => match permit.kind {
@@ -31,7 +31,7 @@ pub fn admission(snapshot: &Snapshot) -> Admission {
     let mut breaker = snapshot.without_dead_probes();
     let policy = breaker.policy.clone();
     let request = AdmissionRequest {
-        // Only a look: a refusal of this one is not among those that the cooldown counts.
+        // This only looks: a refusal here must not count towards the cooldown.
         mode: Mode::Poll,
         pid: 0,
         lifetime: None,
@@ -41,7 +41,7 @@ pub fn admission(snapshot: &Snapshot) -> Admission {
     breaker.admit(&policy, &request, snapshot.now())
 }
 
-/// When a run is admitted however open the breaker is, because the last launch is so long ago.
+/// When a run is admitted even while the breaker is open, because the last launch was long ago.
 pub fn forced_at(snapshot: &Snapshot) -> Option<Timestamp> {
     snapshot.breaker.forced_at(&snapshot.breaker.policy)
 }

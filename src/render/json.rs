@@ -80,11 +80,11 @@ struct ProbeObject<'a> {
     command_pid: Option<u32>,
     since: String,
     deadline: Option<String>,
-    /// Processes that are left of a probe whose `brk` is dead.
+    /// Processes left from a probe whose `brk` is dead.
     survivors: &'a [u32],
 }
 
-/// A place of `--max-concurrent` that is taken.
+/// A slot of `--max-concurrent` that is taken.
 #[derive(Serialize)]
 struct SlotObject {
     pid: u32,
@@ -175,7 +175,7 @@ fn slot(slot: &Slot) -> SlotObject {
     SlotObject { pid: slot.holder.pid, command_pid: slot.holder.command, since: slot.since.map(millis_time) }
 }
 
-/// The settings of a policy, named as their keys, with the unit where there is one.
+/// The settings of a policy, named as their keys, with the unit if they have one.
 #[derive(Clone, Copy)]
 pub struct PolicyObject<'a> {
     pub rows: &'static [Setting],

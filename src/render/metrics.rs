@@ -74,7 +74,7 @@ fn counter(text: &mut String, name: &str, help: &str, breakers: &[Shown], count:
     }
 }
 
-/// A gauge has no sample where there is no value.
+/// A gauge without a value has no sample.
 fn gauge(
     text: &mut String,
     name: &str,
@@ -109,7 +109,7 @@ fn sample(
     let _ = writeln!(text, "{name}{{name=\"{breaker}\"{label}}} {value}");
 }
 
-/// As the value of a label. A name holds no line feed.
+/// Escaped as the value of a label. A name has no line feed.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }

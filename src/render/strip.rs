@@ -7,7 +7,7 @@ use crate::breaker::event::EventKind;
 use crate::breaker::outcome::Outcome;
 use crate::store::journal::Entry;
 
-/// What one run came to.
+/// The outcome of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     Success,

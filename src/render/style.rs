@@ -1,4 +1,4 @@
-//! Colour and width. Everything is rendered with colour; what prints leaves the codes out where they are not wanted.
+//! Colour and width. Everything is rendered with colour; `output` leaves the codes out if they are not wanted.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -26,7 +26,7 @@ pub fn paint(style: Style, text: &str) -> String {
     if style.is_plain() || text.is_empty() { text.to_owned() } else { format!("{style}{text}{style:#}") }
 }
 
-/// What is in force: the override's word, or else the phase's.
+/// What applies: the override, or else the phase.
 pub fn standing(breaker: &Breaker, now: Timestamp) -> &'static str {
     match breaker.active_hold(now).map(|hold| hold.hold) {
         Some(HoldAs::Open) => "held open",

@@ -40,7 +40,7 @@ pub fn drawn(name: &str, timeline: &Timeline) -> String {
         let _ = writeln!(svg, "<text x=\"20\" y=\"{y:.1}\" fill=\"#555555\">{label}</text>");
     }
     for span in &timeline.spans {
-        // So wide that a probe of a second is seen in a week.
+        // Wide enough that a probe of a second can be seen in a week.
         let width = (x(span.to) - x(span.from)).max(1.0);
         let why = if span.why.is_empty() { String::new() } else { format!(" {}", span.why) };
         let told =
@@ -78,7 +78,7 @@ fn axis(svg: &mut String, timeline: &Timeline, length: u64, x: &dyn Fn(u64) -> f
     for tick in 0..=TICKS {
         let at = timeline.from + (u128::from(length) * u128::from(tick) / u128::from(TICKS)) as u64;
         let time = millis_time(at);
-        // The day where a day is short, the second where a second is long.
+        // The day if a day is short in the picture, the second if a second is long.
         let label = if length > 2 * 86_400_000 { &time[..10] } else { &time[11..19] };
         let anchor = match tick {
             0 => "start",
@@ -147,7 +147,7 @@ fn look(mark: Mark) -> (f64, &'static str, &'static str) {
 }
 
 fn escaped(text: &str) -> String {
-    // Two characters that are no text to XML.
+    // Two characters that XML does not allow in a text.
     let text = text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}").replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
 }

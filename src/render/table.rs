@@ -1,4 +1,4 @@
-//! All breakers, a line each, in the room that there is.
+//! All breakers, one line each, in the width that is available.
 
 use anstyle::Style;
 
@@ -10,19 +10,19 @@ use crate::breaker::policy::Policy;
 use crate::breaker::time::{Millis, Timestamp};
 use crate::breaker::{Breaker, Opening, Phase};
 
-/// How much room there is.
+/// The width that is available.
 #[derive(Clone, Copy, Debug)]
 pub enum Width {
     /// A terminal, so many columns wide: nothing is wider, if there are 60.
     Exactly(usize),
-    /// A file or a pipe: as narrow as a terminal is, but no name is cut, for somebody may look for it.
+    /// A file or a pipe: as narrow as on a terminal, but no name is cut, because a program may search for it.
     Usual,
 }
 
 const USUAL: usize = 80;
 const GAP: &str = "  ";
 
-/// The longest strip of outcomes, and the shortest that is still worth its room.
+/// The longest strip of outcomes, and the shortest that is still worth its width.
 const STRIP: usize = 20;
 const SHORT_STRIP: usize = 8;
 
@@ -40,7 +40,7 @@ const COLUMNS: usize = 6;
 const HEADER: [&str; COLUMNS] = ["NAME", "PHASE", "SINCE", "NEXT TRY", "WHY", "LAST RUN"];
 const STRIP_HEADER: &str = "RECENT";
 
-/// In what order columns give way, each with the width that it keeps.
+/// The order in which columns shrink, each with its smallest width.
 const NAME: usize = 0;
 const WHY: usize = 4;
 const LAST: usize = 5;
@@ -73,7 +73,7 @@ pub fn table(breakers: &[Shown], room: Width, charset: Charset) -> String {
     }
     let yielding = match room {
         Width::Exactly(_) => &SHRINK_ORDER[..],
-        // Where a long name makes it wide anyhow, the rest need not be cut until it says nothing.
+        // If a long name makes the table wide anyway, the rest need not be cut until it says nothing.
         Width::Usual => &YIELDING_BUT_NAMES[..],
     };
     for &(column, least) in yielding {
@@ -175,10 +175,10 @@ pub fn next_try(shown: &Shown) -> String {
     }
 }
 
-/// Why it is held or open, or how near its limit it is.
+/// Why the breaker is held or open, or how near it is to a limit.
 fn why(breaker: &Breaker, now: Timestamp) -> String {
     if let Some(hold) = breaker.active_hold(now) {
-        return hold.reason.as_deref().map_or_else(|| "by hand".to_owned(), words::escape_control);
+        return hold.reason.as_deref().map_or_else(|| "manual hold".to_owned(), words::escape_control);
     }
     match breaker.phase.opening() {
         Some(opening) => opened(&opening.why),
@@ -193,15 +193,17 @@ fn opened(why: &OpenedBy) -> String {
         }
         OpenedBy::FailureRate { failures, total } => format!("{failures} of {total} failed"),
         OpenedBy::SlowRate { slow, total } => format!("{slow} of {total} slow"),
-        OpenedBy::TripOn { last } => format!("{} opens at once", words::ending(last)),
+        OpenedBy::TripOn { last } => format!("{} trips immediately", words::ending(last)),
         OpenedBy::Probe { failures: 1, last } => format!("probe failed, {}", words::ending(last)),
         OpenedBy::Probe { failures, last } => format!("{failures} probes failed, {}", words::ending(last)),
-        OpenedBy::Operator { reason: None } => "by hand".to_owned(),
-        OpenedBy::Operator { reason: Some(reason) } => format!("by hand: {}", words::escape_control(reason)),
+        OpenedBy::Operator { reason: None } => "manual trip".to_owned(),
+        OpenedBy::Operator { reason: Some(reason) } => {
+            format!("manual trip: {}", words::escape_control(reason))
+        }
     }
 }
 
-/// The rule that is nearest to opening, with its limit.
+/// The rule that is nearest to opening the breaker, with its limit.
 fn nearest_limit(breaker: &Breaker, now: Timestamp) -> String {
     let Policy { failures, failure_rate, slow_rate, min_calls, .. } = &breaker.policy;
     let counts = breaker.counts(now);
@@ -220,7 +222,7 @@ fn nearest_limit(breaker: &Breaker, now: Timestamp) -> String {
             rules.push((share, format!("{}% of {rate} {word}", percent(part))));
         }
     }
-    // The first of equals.
+    // Of two that are equally near, the first.
     let nearest = rules.into_iter().reduce(|near, next| if next.0 > near.0 { next } else { near });
     nearest.map_or_else(|| "no rule opens it".to_owned(), |(_, text)| text)
 }

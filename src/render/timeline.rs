@@ -75,7 +75,7 @@ impl State {
         }
     }
 
-    /// What the phase was before a first change to it, where the history does not go back further.
+    /// The phase before the first change in the history, if the history does not go back further.
     fn before(kind: &EventKind) -> State {
         match kind {
             EventKind::HalfOpen => State::Open,
@@ -96,8 +96,8 @@ impl State {
 }
 
 impl Timeline {
-    /// Of these entries, up to `to`; what happened before `since` gives the first phase only. `breaker` is what they
-    /// led to.
+    /// The timeline of these entries, up to `to`. Entries before `since` only give the first phase. `breaker` is the
+    /// state that the entries led to.
     pub fn new(entries: &[Entry], breaker: &Breaker, since: Option<u64>, to: u64) -> Timeline {
         let at = |entry: &Entry| entry.clock.wall(entry.clock.time()).min(to);
         let from = since.or_else(|| entries.first().map(at)).unwrap_or(to).min(to);
@@ -148,7 +148,7 @@ impl Timeline {
         self.refused.iter().map(|(_, count)| count).sum()
     }
 
-    /// One line that says it in numbers.
+    /// One line that sums up the timeline in numbers.
     pub fn summary(&self) -> String {
         let shares = State::ALL.map(|state| format!("{} {:.0}%", state.as_str(), self.share(state) * 100.0));
         format!(
@@ -246,7 +246,7 @@ pub fn drawn(name: &str, timeline: &Timeline, width: usize, charset: Charset) ->
 }
 
 fn phase_cell(column: &Column, charset: Charset) -> String {
-    // A short probe shows within a long opening, and an opening within a long time of peace.
+    // A short probe must show within a long opening, and an opening within a long closed phase.
     let [_, open, half_open] = column.states;
     let (style, unicode, ascii) = match (half_open, open) {
         (true, _) => (YELLOW, "▒", "="),

@@ -1,4 +1,4 @@
-//! The words for what happened, for people.
+//! Words for people: what happened, and when.
 
 use crate::breaker::event::{HoldAs, OpenedBy, RefusedBy};
 use crate::breaker::outcome::{Ending, Status, Unstartable};
@@ -33,11 +33,11 @@ pub fn opened_by(why: &OpenedBy) -> String {
             format!("{} in {}", pluralize(*failures, "failure"), pluralize(*total, "run"))
         }
         OpenedBy::SlowRate { slow, total } => format!("{} in {total}", pluralize(*slow, "slow run")),
-        OpenedBy::TripOn { last } => format!("an ending that opens at once ({})", ending(last)),
+        OpenedBy::TripOn { last } => format!("{}, which trips immediately", ending(last)),
         OpenedBy::Probe { failures: 1, last } => format!("a failed probe (last: {})", ending(last)),
         OpenedBy::Probe { failures, last } => format!("{failures} failed probes (last: {})", ending(last)),
-        OpenedBy::Operator { reason: None } => "a trip by hand".to_owned(),
-        OpenedBy::Operator { reason: Some(reason) } => format!("a trip by hand ({})", escape_control(reason)),
+        OpenedBy::Operator { reason: None } => "a manual trip".to_owned(),
+        OpenedBy::Operator { reason: Some(reason) } => format!("a manual trip ({})", escape_control(reason)),
     }
 }
 
@@ -54,15 +54,15 @@ pub fn change(from: PhaseKind, breaker: &Breaker, now: Timestamp) -> String {
     }
 }
 
-/// What keeps the place of a probe whose `brk` is dead.
+/// What still occupies the slot of a probe whose `brk` is dead.
 pub fn describe_survivors(live: &LiveProbe) -> Option<String> {
     let pids: Vec<_> = live.survivors.iter().map(ToString::to_string).collect();
-    live.is_orphaned()
-        .then(|| format!("brk {} was killed; of its probe is left: {}", live.probe.pid, pids.join(", ")))
+    live.is_orphaned().then(|| {
+        format!("brk {} was killed; processes left from its probe: {}", live.probe.pid, pids.join(", "))
+    })
 }
 
-/// The probes of a breaker: by which `brk` they are made, and what of others is left. `alive` tells, as far as it
-/// speaks of them.
+/// The probes of a breaker: which `brk` makes them, and what is left of others. `alive` has this for some of them.
 pub fn probers(breaker: &Breaker, alive: &[LiveProbe]) -> (Vec<String>, Vec<String>) {
     let (mut by, mut dead) = (Vec::new(), Vec::new());
     for probe in &breaker.probes {
@@ -106,7 +106,7 @@ pub fn refusal(breaker: &Breaker, alive: &[LiveProbe], refusal: &Refusal, now: T
     }
 }
 
-/// When to come back, to be read after "next try".
+/// When to try again, to be read after "next try".
 pub fn next_try(breaker: &Breaker, refusal: &Refusal, now: Timestamp) -> String {
     match (refusal.why, refusal.retry_at) {
         (RefusedBy::Open, Some(at)) => both_parts(at.since(now), refusal.runs),
@@ -160,7 +160,7 @@ pub fn format_age(length: Millis) -> String {
     }
 }
 
-/// A text that somebody else wrote, without what would move a terminal's cursor or break a line.
+/// A text from outside, without characters that would move a terminal's cursor or break a line.
 pub fn escape_control(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })

@@ -114,7 +114,7 @@ fn a_fallback_answers_in_the_commands_stead() {
     sandbox.run(&["trip", "f", "--for", "1h"]).code(0);
     let fallback = ["--fallback", "echo instead; exit 9", "--report", "report"];
     let done = run(&sandbox, "f", &fallback, &["echo", "command"]);
-    done.code(9).says("open after a trip by hand");
+    done.code(9).says("open after a manual trip");
     assert_eq!(done.stdout(), "instead\n");
     let report = report(&sandbox);
     assert_eq!((&report["decision"], &report["attempts"]), (&json!("refused"), &json!(0)));

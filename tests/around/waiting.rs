@@ -20,7 +20,7 @@ fn waits_until_the_probe_may_run() {
 fn waits_no_longer_than_it_may() {
     let sandbox = Sandbox::new();
     sandbox.run(&["trip", "w", "--for", "1h"]).code(0);
-    run(&sandbox, "w", &["--wait=200ms"], &["true"]).code(75).says("open after a trip by hand");
+    run(&sandbox, "w", &["--wait=200ms"], &["true"]).code(75).says("open after a manual trip");
     assert_eq!(sandbox.status("w")["totals"]["refused"], 1);
 }
 
