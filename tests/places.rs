@@ -139,7 +139,7 @@ const MEDDLE: &str = "for path in /proc/$$/fd/*; do fd=${path##*/}; [ $fd -gt 2 
 
 #[test]
 fn a_command_that_meddles_with_what_it_inherits_stays_the_only_probe() {
-    needs!("flock", "bash");
+    needs!("bash");
     for flags in [&[][..], &["--max-concurrent", "1"]] {
         let sandbox = Sandbox::new();
         sandbox.run(&["trip", "n", "--for", "0"]).code(0);
