@@ -26,12 +26,12 @@ pub use escalate::{Escalate, Leftovers, Limits};
 pub use finished::Finished;
 pub use plan::Task;
 pub(crate) use unix::entry;
-pub use unix::{die_of, init_process, release_signals, spawn_with_signals_blocked};
+pub use unix::{HeldSignals, die_of, init_process, spawn_with_signals_blocked};
 
 /// Starts the command and comes back when it has ended, or was given up. `started` is told its number before it is
 /// known whether it can be executed.
 ///
-/// After that, signals are held back until `release_signals`, so that the result can be recorded.
+/// After that, signals are held back until the result drops them, so that it can be recorded.
 pub fn run(
     task: &Task<'_>,
     limits: &Limits,
@@ -44,6 +44,7 @@ pub fn run(
         .enable_time()
         .build()
         .map_err(SuperviseError::Runtime)?;
+    let signals = HeldSignals::new();
     let context = runtime.enter();
     let pipe = unix::catch_signals().map_err(SuperviseError::Signals)?;
     drop(context);
@@ -54,7 +55,8 @@ pub fn run(
     tree.has_command(command.pid);
     started(command.pid.cast_unsigned());
     let watch = Watch::new(command, group, tree, limits, start);
-    Ok(runtime.block_on(watch.run(&pipe)))
+    let finished = runtime.block_on(watch.run(&pipe));
+    Ok(Finished { signals: Some(signals), ..finished })
 }
 
 /// Becomes the command, in the place of `brk` and without any of its care, with the streams that `brk` has. Comes back

@@ -28,7 +28,7 @@ use crate::plan::{Check, Plan, Quiet};
 use crate::settings::value::{FallbackOn, Show, Wait};
 use crate::store::place::OccupancyLock;
 use crate::store::{ActivePermit, Updated};
-use crate::supervise::{self, Finished};
+use crate::supervise::{self, Finished, HeldSignals};
 use attempt::Launcher;
 use guard::{Asked, Decision, Guard, Refused, Slot};
 use record::{RunResult, Significance};
@@ -49,6 +49,8 @@ enum End {
     Ran {
         ending: Ending,
         verdict: Verdict,
+        /// `None`: they act again.
+        signals: Option<HeldSignals>,
     },
     /// Asked to stop before anything was launched.
     Stopped(Exit),
@@ -73,24 +75,38 @@ pub fn run(args: RunArgs, context: &Context) -> Result<Exit, Error> {
     let story = Story { name, program: &program, plan: &plan, guard: &guard, launcher, context };
 
     let mut results = Vec::new();
-    let end = story.attempts(&mut results)?;
+    let mut end = story.attempts(&mut results)?;
+    let mut signals = end.take_signals();
     if let (End::Ran { verdict, .. }, Some(capture)) = (&end, capture)
         && is_shown(&plan, *verdict, &results)
     {
         // The command is gone and the run recorded: a signal may end `brk` while it waits for a reader.
-        supervise::release_signals();
+        drop(signals.take());
         show(capture, &plan, &results, name);
     }
     let exit = conclude(&end, &plan, name)?;
     if let Some(path) = &plan.report {
-        supervise::release_signals();
+        drop(signals.take());
         let refused = match &end {
             End::Refused(refused) => Some(refused),
             End::Ran { .. } | End::Stopped(_) => None,
         };
         Report::new(name, &results, refused).write(path);
     }
+    // A signal that came after the command's end changes nothing: `brk` ends as the command did.
+    if let Some(signals) = signals {
+        signals.keep_until_exit();
+    }
     Ok(exit)
+}
+
+impl End {
+    fn take_signals(&mut self) -> Option<HeldSignals> {
+        match self {
+            End::Ran { signals, .. } => signals.take(),
+            End::Refused(_) | End::Stopped(_) => None,
+        }
+    }
 }
 
 impl<'a> Story<'a> {
@@ -103,7 +119,9 @@ impl<'a> Story<'a> {
                 (Decision::Granted(permit), _) => Some(permit),
                 (Decision::Unguarded, _) => None,
                 // The breaker opened meanwhile: the last attempt is the run's end.
-                (Decision::Refused(_), Some((ending, verdict))) => return Ok(End::Ran { ending, verdict }),
+                (Decision::Refused(_), Some((ending, verdict))) => {
+                    return Ok(End::Ran { ending, verdict, signals: None });
+                }
                 (Decision::Refused(refused), None) => return Ok(End::Refused(refused)),
                 (Decision::Stopped(exit), _) => return Ok(End::Stopped(exit)),
             };
@@ -115,10 +133,10 @@ impl<'a> Story<'a> {
                 result.has_failed() && !result.has_left_open() && attempt <= self.plan.retry.times;
             results.push(result);
             if !is_retried {
-                return Ok(End::Ran { ending: finished.ending, verdict });
+                return Ok(End::Ran { ending: finished.ending, verdict, signals: finished.signals });
             }
             last = Some((finished.ending, verdict));
-            self.launcher.pause(&finished, attempt);
+            self.launcher.pause(finished, attempt);
             decision = self.admit(Mode::Poll, slot.as_ref(), results)?;
         }
         unreachable!("the attempts are bounded")
@@ -149,8 +167,6 @@ impl<'a> Story<'a> {
             match decision {
                 Decision::Refused(refused) if !left.is_zero() => {
                     drop(slot);
-                    // A check may have run: from here on a signal ends brk at once again.
-                    supervise::release_signals();
                     let until = refused.wait.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL);
                     std::thread::sleep(until.min(left).max(Millis(1)).into());
                 }
@@ -250,7 +266,7 @@ fn conclude(end: &End, plan: &Plan, name: &Name) -> Result<Exit, Error> {
             let _ = rustix::thread::set_name(REFUSED_NAME);
             Ok(Exit::Code(plan.refusal.exit))
         }
-        End::Ran { ending, verdict } => {
+        End::Ran { ending, verdict, .. } => {
             let reasons: &[FallbackOn] = match ending {
                 _ if verdict.outcome() != Outcome::Failure => &[],
                 Ending::TimedOut(_) => &[FallbackOn::Failure, FallbackOn::Timeout],

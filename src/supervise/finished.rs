@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::escalate::{EMPTY_LOOKS, PATIENCE};
 use super::tree::Tree;
-use super::unix::Refusal;
+use super::unix::{HeldSignals, Refusal};
 use crate::breaker::outcome::{Ending, Unstartable};
 
 /// How it went.
@@ -22,6 +22,8 @@ pub struct Finished {
     pub not_started: Option<io::Error>,
     /// The name that its process had at its end, where that was an exit with another code than 0.
     pub last_name: Option<String>,
+    /// Held back so that the result can be recorded first. `None`: the command was never started.
+    pub signals: Option<HeldSignals>,
     pub(super) tree: Tree,
 }
 
@@ -37,6 +39,7 @@ impl Finished {
             unkilled: Vec::new(),
             not_started: Some(io::Error::from_raw_os_error(refusal.errno)),
             last_name: None,
+            signals: None,
             tree: Tree::default(),
         }
     }

@@ -29,7 +29,7 @@ pub use process::{
 #[cfg(target_vendor = "apple")]
 pub use process::{children, group_members};
 pub use signals::{
-    Caught, Source, catch_signals, caught_signals, die_of, release_signals, requeue,
-    spawn_with_signals_blocked, stop,
+    Caught, HeldSignals, Source, catch_signals, caught_signals, die_of, requeue, spawn_with_signals_blocked,
+    stop,
 };
 pub use spawn::{Child, start};

@@ -266,6 +266,7 @@ impl<'a> Watch<'a> {
             unkilled: left.into_iter().map(|member| member.pid.cast_unsigned()).collect(),
             not_started: refusal.map(|refusal| io::Error::from_raw_os_error(refusal.errno)),
             last_name,
+            signals: None,
             tree: self.tree,
         }
     }

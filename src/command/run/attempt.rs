@@ -103,12 +103,12 @@ impl Launcher<'_> {
     }
 
     /// Between two attempts: nothing of the last one may live on, and a signal ends `brk` at once.
-    pub fn pause(&self, finished: &Finished, attempt: u32) {
+    pub fn pause(&self, finished: Finished, attempt: u32) {
         let left = finished.kill_leftovers();
         if !left.is_empty() {
             say(&format!("warning: could not end processes {left:?} of attempt {attempt}"));
         }
-        supervise::release_signals();
+        drop(finished.signals);
         let retry = &self.plan.retry;
         let exponent = i32::try_from(attempt - 1).unwrap_or(i32::MAX);
         let longest = retry.delay.times(retry.backoff.powi(exponent)).min(retry.max_delay);

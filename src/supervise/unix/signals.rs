@@ -5,7 +5,7 @@
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::os::fd::{BorrowedFd, IntoRawFd};
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -44,6 +44,34 @@ static CAUGHT: AtomicU64 = AtomicU64::new(0);
 /// a process starts anew after a signal that came before it was done, so what is caught before this is set is what the
 /// command did not get.
 pub static COMMAND: AtomicI32 = AtomicI32::new(0);
+
+/// How many `HeldSignals` there are.
+static HOLDS: AtomicU32 = AtomicU32::new(0);
+
+/// While there is one of these, caught signals are kept for a later look. When the last one is dropped they do again
+/// what they did at start, and those that were not looked at do it then.
+#[derive(Debug)]
+pub struct HeldSignals(());
+
+impl HeldSignals {
+    pub fn new() -> HeldSignals {
+        HOLDS.fetch_add(1, Ordering::Relaxed);
+        HeldSignals(())
+    }
+
+    /// Keeps signals away from what is left to do: the process ends as it has decided to.
+    pub fn keep_until_exit(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for HeldSignals {
+    fn drop(&mut self) {
+        if HOLDS.fetch_sub(1, Ordering::Relaxed) == 1 {
+            release_signals();
+        }
+    }
+}
 
 extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     // SAFETY: getpid, kill, sigaction and write may be called in a handler; `info` is the kernel's; errno is put back.
