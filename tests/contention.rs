@@ -1,7 +1,10 @@
 //! Many at once: nothing is lost, and a half-open breaker lets exactly as many in as it may.
 
-use crate::process::Running;
-use crate::util::{Done, Sandbox, until, until_file};
+use std::time::{Duration, Instant};
+
+use crate::process::{Running, Start};
+use crate::tools::needs;
+use crate::util::{Done, Sandbox, brk, until, until_file};
 
 fn all(children: Vec<Running>) -> Vec<Done> {
     children.into_iter().map(Running::finish).collect()
@@ -134,4 +137,23 @@ fn two_names_never_wait_for_each_other() {
     sandbox.write("gate", "");
     child.finish().code(0);
     assert_eq!(sandbox.events("a"), ["success", "reset", "late"]);
+}
+
+/// A disk that takes its time over a change of phase delays the run that made the change, and no other.
+#[test]
+fn a_slow_sync_delays_its_own_run_alone() {
+    needs!("strace");
+    let sandbox = Sandbox::new();
+    let mut slow = sandbox.command("strace");
+    slow.args(["-f", "-qq", "-o", "trace", "-e", "inject=fdatasync:delay_enter=7000000", brk()]);
+    slow.args(["run", "--name", "n", "--failures", "1", "--cooldown", "1h", "--", "false"]);
+    let slow = slow.start();
+    let is_open = || sandbox.run(&["check", "n"]).status().code() == Some(75);
+    until("the change is written", is_open);
+    let begun = Instant::now();
+    sandbox.run(&["run", "--name", "n", "--", "true"]).code(75).lacks("locked").lacks("warning");
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(4), "a run waited {took:?} for another's disk");
+    slow.finish().code(1);
+    assert_eq!(sandbox.status("n")["totals"]["refused"], 1);
 }

@@ -126,11 +126,13 @@ impl FileStore {
         }
     }
 
-    /// Takes a step of a breaker under its lock, and writes what it did.
+    /// Takes a step of a breaker under its lock, and writes what it did. The disk is waited for after the lock is given
+    /// up: a slow one delays this run and no other.
     fn step<T>(
         &self,
+        locked: Locked,
         files: &Files,
-        journal: &Journal,
+        journal: Journal,
         (clock, mut breaker): (Clock, Breaker),
         mut warnings: Vec<String>,
         step: &mut dyn FnMut(&mut Breaker, Timestamp) -> T,
@@ -149,35 +151,15 @@ impl FileStore {
                 events: events.clone(),
                 state: breaker.clone(),
             };
-            self.write(files, journal, &record)
-                .map_err(|source| StoreError::io("write to", &files.path(JOURNAL), source))?;
+            let failed = |source| StoreError::io("write to", &files.path(JOURNAL), source);
+            let unsynced = write(files, journal, &record).map_err(failed)?;
+            drop(locked);
+            unsynced.map_or(Ok(()), |file| sync(files, &file)).map_err(failed)?;
         }
         let admitted_by = AdmittedBy::Local;
         let updated =
             Updated { before, breaker, clock, events, place, lease: None, left, warnings, admitted_by };
         Ok((answer, updated))
-    }
-
-    /// Writes what a step did. A change of generation is on the disk when this returns.
-    fn write(&self, files: &Files, journal: &Journal, record: &Record) -> io::Result<()> {
-        let before = journal.newest.as_deref();
-        let lasting = before.map_or(0, |newest| newest.record.state.generation) != record.state.generation;
-        let mut file = &journal.file;
-        let mut placed = Placed::after(before, record)?;
-        let compacted;
-        if let Some(newest) = before
-            && !placed.fits()
-        {
-            compacted = compact(files, file, newest)?;
-            file = &compacted.0;
-            placed = Placed::after(Some(&compacted.1), record)?;
-        }
-        placed.write(file)?;
-        if lasting {
-            file.sync_data()?;
-            File::open(files.dir)?.sync_all()?;
-        }
-        Ok(())
     }
 }
 
@@ -190,7 +172,7 @@ impl Store for FileStore {
     ) -> Result<(T, Updated), StoreError> {
         let files = self.files(name);
         let mut warnings = Vec::new();
-        let _locked = self.lock(&files)?;
+        let locked = self.lock(&files)?;
         let journal = self.open_journal(&files, &mut warnings)?;
         let now = (self.platform.clocks)();
         let start = journal.newest.as_deref().map_or_else(
@@ -200,7 +182,7 @@ impl Store for FileStore {
             },
             |newest| newest.at(now),
         );
-        self.step(&files, &journal, start, warnings, step)
+        self.step(locked, &files, journal, start, warnings, step)
     }
 
     fn update_existing<T>(
@@ -210,7 +192,7 @@ impl Store for FileStore {
     ) -> Result<Option<(T, Updated)>, StoreError> {
         let files = self.files(name);
         let path = files.path(JOURNAL);
-        let Some(_locked) = self.lock_existing(&files)? else {
+        let Some(locked) = self.lock_existing(&files)? else {
             return Ok(None);
         };
         let Some(file) = existing(open(&path, OFlags::RDWR))? else {
@@ -221,7 +203,7 @@ impl Store for FileStore {
             return Ok(None);
         };
         let start = newest.at((self.platform.clocks)());
-        self.step(&files, &journal, start, Vec::new(), step).map(Some)
+        self.step(locked, &files, journal, start, Vec::new(), step).map(Some)
     }
 
     fn read(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
@@ -345,6 +327,29 @@ impl Files<'_> {
         }
         Ok(paths)
     }
+}
+
+/// Writes what a step did. A change of generation has to be on the disk before the step is over: then the file is given
+/// back, to be synced.
+fn write(files: &Files, journal: Journal, record: &Record) -> io::Result<Option<File>> {
+    let before = journal.newest.as_deref();
+    let lasting = before.map_or(0, |newest| newest.record.state.generation) != record.state.generation;
+    let mut placed = Placed::after(before, record)?;
+    let mut file = journal.file;
+    if let Some(newest) = before
+        && !placed.fits()
+    {
+        let compacted = compact(files, &file, newest)?;
+        placed = Placed::after(Some(&compacted.1), record)?;
+        file = compacted.0;
+    }
+    placed.write(&file)?;
+    Ok(lasting.then_some(file))
+}
+
+fn sync(files: &Files, journal: &File) -> io::Result<()> {
+    journal.sync_data()?;
+    File::open(files.dir)?.sync_all()
 }
 
 /// Writes the newest lines into a new file and renames that over the journal; gives the new file and where it ends.
