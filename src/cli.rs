@@ -3,6 +3,7 @@
 //! The settings of a run are at the same time the keys of the configuration: a key is a long flag, and its values are
 //! read by the same parsers.
 
+mod fast;
 pub mod flags;
 pub mod usage;
 mod verbs;
