@@ -93,6 +93,7 @@ complete -c brk -n "__fish_brk_using_subcommand run" -l retries -d 'Try again up
 complete -c brk -n "__fish_brk_using_subcommand run" -l retry-delay -d 'Upper bound of the random delay before the first retry [default: 1s]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l retry-backoff -d 'Growth factor of that delay with each attempt [default: 2]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l retry-max-delay -d 'Maximum retry delay [default: 1m]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l retry-jitter -d 'How much of each delay is random; 0 makes delays exact [default: 100%]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l wait -d 'Wait until admitted instead of being refused, for MAX at the most (--wait=10m, with the =)' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l max-concurrent -d 'At most N runs of this name with this flag at once; a further one is refused as busy' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l fallback -d 'What to run with \'sh -c\' instead when the run is refused; its exit code is brk\'s' -r -f -a "(__fish_complete_command)"
@@ -102,6 +103,9 @@ timeout\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l output -d 'What is shown of the command\'s output: stream, on-failure, or on-change (for cron) [default: stream]' -r -f -a "stream\t''
 on-failure\t''
 on-change\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l remind-every -d 'With --output on-change: show something again after this long without a success; 0 is never [default: 1d]' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l success-exit -d 'Exit with 0 if the outcome is a success, whatever the command\'s exit code is' -r -f -a "true\t''
+false\t''"
 complete -c brk -n "__fish_brk_using_subcommand run" -l on-open -d 'Run CMD with \'sh -c\' when the breaker opens, but not when a failed probe opens it again' -r -f -a "(__fish_complete_command)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l on-close -d 'Run CMD when the breaker closes, as --on-open' -r -f -a "(__fish_complete_command)"
 complete -c brk -n "__fish_brk_using_subcommand run" -l on-change -d 'Run CMD at every change of phase, as --on-open' -r -f -a "(__fish_complete_command)"
@@ -289,7 +293,7 @@ function __brk_has_operand
     for word in (commandline -opc)
         if test $is_value -eq 1
             set is_value 0
-        else if contains -- $word --backoff --color --config --cooldown --fail-on --failure-rate --failures --fallback --fallback-on --for --ignore-on --jitter --kill-after --lines --max-concurrent --max-cooldown --min-calls --name --on-change --on-close --on-open --on-state-error --on-store-error --output --probe --probe-command --probe-failures --probe-successes --probe-timeout --probes --profile --reason --refused-exit --report --retries --retry-backoff --retry-delay --retry-max-delay --run-at-least-every --signal --since --slow-after --slow-rate --state-dir --store --store-password-file --success-on --svg --timeout --trip-on --window -k -n -o -s -t
+        else if contains -- $word --backoff --color --config --cooldown --fail-on --failure-rate --failures --fallback --fallback-on --for --ignore-on --jitter --kill-after --lines --max-concurrent --max-cooldown --min-calls --name --on-change --on-close --on-open --on-state-error --on-store-error --output --probe --probe-command --probe-failures --probe-successes --probe-timeout --probes --profile --reason --refused-exit --remind-every --report --retries --retry-backoff --retry-delay --retry-jitter --retry-max-delay --run-at-least-every --signal --since --slow-after --slow-rate --state-dir --store --store-password-file --success-on --svg --timeout --trip-on --window -k -n -o -s -t
             set is_value 1
         else if not string match -q -- '-*' $word
             set operands (math $operands + 1)

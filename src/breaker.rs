@@ -15,8 +15,11 @@ pub mod backoff;
 mod complete;
 pub mod event;
 pub mod mirror;
+mod news;
+pub mod notice;
 mod operator;
 pub mod outcome;
+mod phase;
 pub mod policy;
 #[cfg(test)]
 mod tests;
@@ -25,12 +28,15 @@ pub mod window;
 
 use serde::{Deserialize, Serialize};
 
-use event::{Event, EventKind, Hold, HoldAs, OpenedBy, RefusedBy};
+use event::{Event, EventKind, Hold, HoldAs, RefusedBy};
 use mirror::Mirror;
+use notice::{Notices, Notify};
 use outcome::{Ending, Outcome};
 use policy::Policy;
 use time::{Millis, Timestamp};
 use window::{Counts, Window};
+
+pub use phase::{Opening, Outage, Phase, PhaseKind, RunPart};
 
 pub use admission::{
     Admission, AdmissionRequest, Completion, CooldownParts, Mode, Permit, PermitKind, Refusal, Report, Task,
@@ -66,9 +72,6 @@ pub struct Breaker {
     pub totals: Totals,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Last>,
-    /// The last outcome that was success or failure, and not late.
-    #[serde(default, rename = "last_heard", skip_serializing_if = "Option::is_none")]
-    pub last_outcome: Option<Outcome>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_launch: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,52 +82,15 @@ pub struct Breaker {
     pub launched_lost_probes: Vec<u64>,
     /// The policy of the last run.
     pub policy: Policy,
+    /// What people have been shown; absent where no run asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notices: Option<Notices>,
     /// What it is to a shared breaker; absent where there never was one.
     #[serde(default, rename = "shadow", skip_serializing_if = "Option::is_none")]
     pub mirror: Option<Mirror>,
     /// What happened since the store last took the events away.
     #[serde(skip)]
     events: Vec<Event>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "kebab-case")]
-pub enum Phase {
-    Closed,
-    Open(Opening),
-    HalfOpen {
-        /// The opening that is being probed.
-        #[serde(flatten)]
-        opening: Opening,
-        successes: u32,
-        failures: u32,
-    },
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Opening {
-    pub at: Timestamp,
-    /// The time part of the wait.
-    pub retry_at: Timestamp,
-    pub why: OpenedBy,
-    /// When the outage began, if this is not its first opening.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outage: Option<Timestamp>,
-    /// The run part of the wait.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runs: Option<RunPart>,
-}
-
-/// How many runs must be refused as open before a probe is due.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunPart {
-    pub needed: u32,
-    /// The part of `Totals::refused` that does not count: what was refused before the opening, or for another reason.
-    /// The refusals that count are the rest, so that one more of them changes nothing but a total: a shared store adds
-    /// it without comparing.
-    pub base: u64,
-    /// From then on the number of runs does not matter any more.
-    pub until: Timestamp,
 }
 
 /// A probe in flight.
@@ -179,81 +145,10 @@ pub struct Last {
     pub program: String,
 }
 
-impl Opening {
-    /// When the outage began.
-    pub fn outage_since(&self) -> Timestamp {
-        self.outage.unwrap_or(self.at)
-    }
-
-    /// How many more runs must be refused. `refused` is the breaker's total.
-    pub fn runs_left(&self, refused: u64, now: Timestamp) -> u32 {
-        let part = self.runs.as_ref().filter(|part| now < part.until);
-        part.map_or(0, |part| {
-            let counted = refused.saturating_sub(part.base);
-            part.needed.saturating_sub(u32::try_from(counted).unwrap_or(u32::MAX))
-        })
-    }
-}
-
 impl Probe {
     /// Whether nothing of it can rightly be alive any more.
     pub fn is_overdue(&self, now: Timestamp) -> bool {
         self.deadline.is_some_and(|deadline| now >= deadline)
-    }
-}
-
-/// A phase without its data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PhaseKind {
-    Closed,
-    Open,
-    HalfOpen,
-}
-
-impl PhaseKind {
-    /// Every phase, in the order in which people list them.
-    pub const ALL: [PhaseKind; 3] = [PhaseKind::Closed, PhaseKind::Open, PhaseKind::HalfOpen];
-
-    /// The name in JSON, in metrics and in `BRK_FROM` and `BRK_TO`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            PhaseKind::Closed => "closed",
-            PhaseKind::Open => "open",
-            PhaseKind::HalfOpen => "half-open",
-        }
-    }
-}
-
-impl Phase {
-    pub fn kind(&self) -> PhaseKind {
-        match self {
-            Phase::Closed => PhaseKind::Closed,
-            Phase::Open(_) => PhaseKind::Open,
-            Phase::HalfOpen { .. } => PhaseKind::HalfOpen,
-        }
-    }
-
-    /// When an open breaker lets the next probe in.
-    pub fn retry_at(&self) -> Option<Timestamp> {
-        match self {
-            Phase::Open(opening) => Some(opening.retry_at),
-            Phase::Closed | Phase::HalfOpen { .. } => None,
-        }
-    }
-
-    fn run_part_mut(&mut self) -> Option<&mut RunPart> {
-        match self {
-            Phase::Closed => None,
-            Phase::Open(opening) | Phase::HalfOpen { opening, .. } => opening.runs.as_mut(),
-        }
-    }
-
-    pub fn opening(&self) -> Option<&Opening> {
-        match self {
-            Phase::Closed => None,
-            Phase::Open(opening) | Phase::HalfOpen { opening, .. } => Some(opening),
-        }
     }
 }
 
@@ -274,11 +169,11 @@ impl Breaker {
             probes: Vec::new(),
             totals: Totals::default(),
             last: None,
-            last_outcome: None,
             last_launch: None,
             last_success: None,
             launched_lost_probes: Vec::new(),
             policy,
+            notices: None,
             mirror: None,
             events: Vec::new(),
         }
@@ -293,14 +188,23 @@ impl Breaker {
                 Admission::Granted(self.permit(PermitKind::Probe(place)))
             }
             Ok(kind) => Admission::Granted(self.permit(kind)),
-            Err(refusal) => self.refuse(refusal, request.mode),
+            Err(refusal) => self.refuse(refusal, request.mode, request.notify, now),
         }
     }
 
     /// What a refusal means for a run; also one whose reason lies outside the breaker.
-    pub fn refuse(&mut self, mut refusal: Refusal, mode: Mode) -> Admission {
+    pub fn refuse(
+        &mut self,
+        mut refusal: Refusal,
+        mode: Mode,
+        notify: Option<Notify>,
+        now: Timestamp,
+    ) -> Admission {
         if mode != Mode::Poll {
             self.totals.refused += 1;
+            if let Some(notify) = notify {
+                refusal.news = self.news_of_refusal(notify, refusal.why == RefusedBy::Busy, now);
+            }
             if refusal.why == RefusedBy::Open {
                 refusal.runs = refusal.runs.saturating_sub(1);
             } else if let Some(part) = self.phase.run_part_mut() {
@@ -379,7 +283,7 @@ impl Breaker {
         let is_due = now >= opening.retry_at && runs == 0;
         if !is_due && forced_at.is_none_or(|at| now < at) {
             let retry_at = forced_at.map_or(opening.retry_at, |at| at.min(opening.retry_at));
-            return Err(Refusal { why: RefusedBy::Open, retry_at: Some(retry_at), runs });
+            return Err(Refusal { runs, ..Refusal::new(RefusedBy::Open, Some(retry_at)) });
         }
         // Alive are also probes of past generations: the promise is about processes.
         let taken = |place| self.probes.iter().any(|probe| probe.place == place);

@@ -28,6 +28,14 @@ pub enum Exit {
     Signal(i32),
 }
 
+/// What an exit shows of an ending that is a success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnSuccess {
+    AsTheCommand,
+    /// So that `set -e` and units see what the breaker sees.
+    Zero,
+}
+
 /// Whether the exit code shows a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnTimeout {

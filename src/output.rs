@@ -1,28 +1,31 @@
 //! Printing: results on standard output, everything else on standard error. A stream without a reader is not a
 //! reason to fail.
 
+mod held;
 mod replace;
 mod terminal;
 
-use std::fs::File;
-use std::io::{self, Seek, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
+use std::io::{self, Write};
 
 use crate::error::Error;
 
+pub use held::{Drained, Held};
 pub use replace::replace;
 pub use terminal::{show, terminal, wants_color};
 
 /// Prints a line on standard error, with `brk` in front. Whatever it quotes, it stays one line and moves no cursor.
 pub fn say(text: &str) {
+    // In one write, so that the lines of many processes do not mix. If it fails, nothing can report that.
+    let _ = io::stderr().lock().write_all(line(text).as_bytes());
+}
+
+fn line(text: &str) -> String {
     let mut line = String::from("brk: ");
     for char in text.chars() {
         if char.is_control() { line.extend(char.escape_default()) } else { line.push(char) }
     }
     line.push('\n');
-    // In one write, so that the lines of many processes do not mix. If it fails, nothing can report that.
-    let _ = io::stderr().lock().write_all(line.as_bytes());
+    line
 }
 
 /// Prints a result, unchanged, on standard output.
@@ -46,39 +49,5 @@ pub fn printed(written: io::Result<()>) -> Result<(), Error> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Error::BrokenPipe),
         Err(source) => Err(Error::System { doing: "write to standard output".to_owned(), source }),
         Ok(()) => Ok(()),
-    }
-}
-
-/// The output of a command, kept back until it is known whether anybody wants to see it. A file without a name and
-/// no pipe, so that a background child that keeps it open holds nobody up; written to at its end by whoever has it,
-/// so that the two streams keep their order.
-#[derive(Debug)]
-pub struct Capture {
-    file: File,
-}
-
-impl Capture {
-    pub fn new(dir: &Path) -> io::Result<Capture> {
-        let file = tempfile::tempfile_in(dir)?;
-        rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND)?;
-        Ok(Capture { file })
-    }
-
-    /// All of it, on standard output. Gives how many bytes that were.
-    pub fn show(mut self) -> Result<u64, Error> {
-        let mut stdout = io::stdout().lock();
-        let copied = self.file.rewind().and_then(|()| io::copy(&mut self.file, &mut stdout));
-        match copied.and_then(|count| stdout.flush().map(|()| count)) {
-            // Nobody reads any more; there was something to read.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(1),
-            Err(source) => Err(Error::System { doing: "show the command's output".to_owned(), source }),
-            Ok(count) => Ok(count),
-        }
-    }
-}
-
-impl AsFd for Capture {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
     }
 }

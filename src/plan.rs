@@ -6,12 +6,13 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::breaker::notice::Notify;
 use crate::breaker::outcome::{Ending, Rules, Spec, Verdict};
-use crate::breaker::policy::{Contradiction, Draft, Policy};
+use crate::breaker::policy::{Contradiction, Draft, Policy, Rate};
 use crate::breaker::time::Millis;
 use crate::breaker::{CooldownParts, Mode};
 use crate::error::Error;
-use crate::exit::{self, OnTimeout};
+use crate::exit::{self, OnSuccess, OnTimeout};
 use crate::hook::{self, Hooks};
 use crate::settings::Settings;
 use crate::settings::resolve::{Rank, Resolved};
@@ -29,6 +30,7 @@ pub struct Plan {
     pub mode: Mode,
     pub refusal: Refusal,
     pub on_timeout: OnTimeout,
+    pub on_success: OnSuccess,
     pub on_state_error: OnStateError,
     pub on_store_error: OnStoreError,
     pub report: Option<PathBuf>,
@@ -37,6 +39,8 @@ pub struct Plan {
     pub max_concurrent: Option<NonZeroU32>,
     pub fallback: Option<Fallback>,
     pub show: Show,
+    /// What a run that shows only news wants to know.
+    pub notify: Option<Notify>,
     pub hooks: Hooks,
 }
 
@@ -47,6 +51,8 @@ pub struct Retry {
     pub delay: Millis,
     pub backoff: f64,
     pub max_delay: Millis,
+    /// The random share of each delay.
+    pub jitter: Rate,
 }
 
 /// What runs instead of the command, and when.
@@ -93,6 +99,7 @@ const KILL_AFTER: Duration = Duration::from_secs(5);
 const PROBE_TIMEOUT: Millis = Millis(30_000);
 const RETRY_DELAY: Millis = Millis(1_000);
 const RETRY_MAX_DELAY: Millis = Millis(60_000);
+const REMIND_EVERY: Millis = Millis(86_400_000);
 
 impl Plan {
     pub fn new(resolved: &Resolved) -> Result<Plan, Error> {
@@ -115,6 +122,10 @@ impl Plan {
                 Some(true) => OnTimeout::PreserveStatus,
                 _ => OnTimeout::Say124,
             },
+            on_success: match settings.success_exit {
+                Some(true) => OnSuccess::Zero,
+                _ => OnSuccess::AsTheCommand,
+            },
             on_state_error: settings.on_state_error.unwrap_or(OnStateError::Run),
             on_store_error: settings.on_store_error.unwrap_or(OnStoreError::Local),
             report: settings.report.clone(),
@@ -123,6 +134,7 @@ impl Plan {
                 delay: settings.retry_delay.unwrap_or(RETRY_DELAY),
                 backoff: settings.retry_backoff.unwrap_or(2.0),
                 max_delay: settings.retry_max_delay.unwrap_or(RETRY_MAX_DELAY),
+                jitter: settings.retry_jitter.unwrap_or(Rate::MAX),
             },
             wait: settings.wait.unwrap_or(Wait::No),
             max_concurrent: settings.max_concurrent,
@@ -134,6 +146,10 @@ impl Plan {
                 },
             }),
             show: settings.output.unwrap_or(Show::Stream),
+            notify: (settings.output == Some(Show::OnChange)).then(|| Notify {
+                remind_every: Some(settings.remind_every.unwrap_or(REMIND_EVERY))
+                    .filter(|every| !every.is_zero()),
+            }),
             hooks: hooks(settings),
         })
     }

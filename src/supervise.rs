@@ -26,7 +26,7 @@ pub use escalate::{Escalate, Leftovers, Limits};
 pub use finished::Finished;
 pub use plan::Task;
 pub(crate) use unix::entry;
-pub use unix::{HeldSignals, die_of, init_process, spawn_with_signals_blocked};
+pub use unix::{HeldSignals, die_of, init_process, leave_reader, spawn_with_signals_blocked};
 
 /// Starts the command and comes back when it has ended, or was given up. `started` is told its number before it is
 /// known whether it can be executed.

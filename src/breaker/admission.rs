@@ -1,6 +1,8 @@
 //! What a request and a breaker say to each other: who asks, what is answered, how it ended.
 
+use super::PhaseKind;
 use super::event::RefusedBy;
+use super::notice::{News, Notify};
 use super::outcome::{Ending, Verdict};
 use super::policy::Policy;
 use super::time::{Millis, Timestamp};
@@ -15,6 +17,8 @@ pub struct AdmissionRequest {
     pub lifetime: Option<Millis>,
     pub task: Task,
     pub cooldown: CooldownParts,
+    /// Whether the run wants to know what of it is news.
+    pub notify: Option<Notify>,
 }
 
 /// Which parts of a cooldown a run goes by.
@@ -75,12 +79,14 @@ pub struct Refusal {
     pub retry_at: Option<Timestamp>,
     /// How many more runs must be refused before one is admitted.
     pub runs: u32,
+    /// What of it people have not seen yet, if the run wants to know.
+    pub news: News,
 }
 
 impl Refusal {
     /// A refusal that no number of runs ends.
     pub fn new(why: RefusedBy, retry_at: Option<Timestamp>) -> Refusal {
-        Refusal { why, retry_at, runs: 0 }
+        Refusal { why, retry_at, runs: 0, news: News::None }
     }
 }
 
@@ -92,6 +98,8 @@ pub struct Report {
     pub duration: Millis,
     pub program: String,
     pub task: Task,
+    /// Whether the run wants to know what of it is news, and the phase that it found.
+    pub notify: Option<(Notify, PhaseKind)>,
 }
 
 impl Report {
@@ -105,10 +113,17 @@ impl Report {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
     /// It counted, or was recorded without moving anything.
-    Counted,
-    /// The first failure after a success, or of a new breaker.
-    FirstFailure,
-    Late,
+    Counted(News),
+    Late(News),
+}
+
+impl Completion {
+    /// What of the run people have not seen yet, if the run wanted to know.
+    pub fn news(self) -> News {
+        match self {
+            Completion::Counted(news) | Completion::Late(news) => news,
+        }
+    }
 }
 
 /// How long a trip lasts.

@@ -5,7 +5,9 @@ use super::outcome::{Ending, Outcome, Verdict};
 use super::policy::Policy;
 use super::time::{Millis, Timestamp};
 use super::window::{Call, Counts};
-use super::{Breaker, Completion, Last, Opening, Permit, PermitKind, Phase, Report, RunPart, Task, backoff};
+use super::{
+    Breaker, Completion, Last, Opening, Outage, Permit, PermitKind, Phase, Report, RunPart, Task, backoff,
+};
 
 /// A wait as it is chosen at an opening.
 pub(super) struct Wait {
@@ -56,6 +58,8 @@ impl Breaker {
             slow,
             check: report.task == Task::Check,
         };
+        let asked = report.notify.map(|(notify, found)| (notify, found, report.program.clone()));
+        let ending = report.ending;
         let late = permit.id != self.id || permit.generation != self.generation || lost;
         let counted = lost && permit.id == self.id && self.launched_lost_probes.contains(&permit.serial);
         if counted {
@@ -70,7 +74,12 @@ impl Breaker {
         if late {
             self.totals.late += 1;
             self.events.push(Event { generation: permit.generation, kind: EventKind::Late { outcome, run } });
-            return Completion::Late;
+            let news = asked.map(|(notify, _, program)| {
+                // The change of phase that made it late is another run's news.
+                let found = self.phase.kind();
+                self.news_of_ending(notify, (&program, ending, outcome), found, now)
+            });
+            return Completion::Late(news.unwrap_or_default());
         }
         self.policy.clone_from(policy);
         match outcome {
@@ -79,10 +88,6 @@ impl Breaker {
             Outcome::Ignored => self.totals.ignored += 1,
         }
         self.emit(EventKind::Ended { outcome, run });
-        let first = outcome == Outcome::Failure && self.last_outcome != Some(Outcome::Failure);
-        if outcome != Outcome::Ignored {
-            self.last_outcome = Some(outcome);
-        }
         if outcome == Outcome::Success {
             self.last_success = Some(now);
         }
@@ -91,7 +96,10 @@ impl Breaker {
             PermitKind::Normal => self.on_closed_result(&report, slow, policy, now, random),
             PermitKind::Probe(_) => self.on_probe_result(&report, policy, now, random),
         }
-        if first { Completion::FirstFailure } else { Completion::Counted }
+        let news = asked.map(|(notify, found, program)| {
+            self.news_of_ending(notify, (&program, ending, outcome), found, now)
+        });
+        Completion::Counted(news.unwrap_or_default())
     }
 
     fn note(&mut self, report: &Report, late: bool, now: Timestamp) {
@@ -176,11 +184,15 @@ impl Breaker {
     }
 
     pub(super) fn close(&mut self, now: Timestamp) {
+        let opening = self.phase.opening();
+        let length = opening.map(|opening| now.since(opening.outage_since()));
+        let outage = opening.and_then(|opening| opening.outage);
+        let refused = outage.map_or(0, |outage| self.totals.refused.saturating_sub(outage.refused));
         self.change_phase(Phase::Closed, now);
         self.streak = 0;
         self.window.clear();
         self.closed_at = Some(now);
-        self.emit(EventKind::Closed);
+        self.emit(EventKind::Closed { outage: length, refused });
     }
 
     fn open_for(&mut self, why: OpenedBy, level: u32, policy: &Policy, now: Timestamp, random: f64) {
@@ -199,14 +211,14 @@ impl Breaker {
         let mut wait = Wait::of_level(policy, 0, random);
         wait.runs = wait.runs.max(1);
         let runs = wait.runs;
-        let outage = Some(opening.outage_since());
-        let retry_at = self.begin_wait(opening.why, outage, wait, now);
+        let retry_at = self.begin_wait(opening.why, opening.outage, wait, now);
         self.emit(EventKind::Inconclusive { retry_at, runs });
     }
 
     /// Opens, and says until when.
     pub(super) fn open(&mut self, why: OpenedBy, level: u32, wait: Wait, now: Timestamp) -> Timestamp {
-        let outage = self.phase.opening().map(Opening::outage_since);
+        let began = Outage { since: now, refused: self.totals.refused };
+        let outage = self.phase.opening().map_or(Some(began), |opening| opening.outage);
         match (&self.phase, &why) {
             (Phase::Closed, _) => self.totals.opened += 1,
             (Phase::Open(_) | Phase::HalfOpen { .. }, OpenedBy::Probe { .. }) => self.totals.reopened += 1,
@@ -217,13 +229,7 @@ impl Breaker {
         self.begin_wait(why, outage, wait, now)
     }
 
-    fn begin_wait(
-        &mut self,
-        why: OpenedBy,
-        outage: Option<Timestamp>,
-        wait: Wait,
-        now: Timestamp,
-    ) -> Timestamp {
+    fn begin_wait(&mut self, why: OpenedBy, outage: Option<Outage>, wait: Wait, now: Timestamp) -> Timestamp {
         let retry_at = now.saturating_add(wait.time);
         let runs = (wait.runs > 0).then(|| RunPart {
             needed: wait.runs,

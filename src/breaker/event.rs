@@ -53,7 +53,14 @@ pub enum EventKind {
         retry_at: Timestamp,
         runs: u32,
     },
-    Closed,
+    Closed {
+        /// How long the outage was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outage: Option<Millis>,
+        /// How many runs were refused in it.
+        #[serde(default, skip_serializing_if = "is_zero_count")]
+        refused: u64,
+    },
     Reset,
     Tripped {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,6 +166,11 @@ fn is_zero(value: &u32) -> bool {
     *value == 0
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_zero_count(value: &u64) -> bool {
+    *value == 0
+}
+
 impl RefusedBy {
     /// The word that machines read.
     pub fn as_str(self) -> &'static str {
@@ -188,7 +200,7 @@ impl EventKind {
             EventKind::Opened { .. }
                 | EventKind::HalfOpen
                 | EventKind::Inconclusive { .. }
-                | EventKind::Closed
+                | EventKind::Closed { .. }
                 | EventKind::Reset
                 | EventKind::Tripped { .. }
         )

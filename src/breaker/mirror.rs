@@ -163,6 +163,7 @@ mod tests {
             lifetime: None,
             task: Task::Command,
             cooldown: CooldownParts::Both,
+            notify: None,
         };
         let policy = breaker.policy.clone();
         matches!(breaker.clone().admit(&policy, &request, Timestamp(now)), Admission::Refused(_))

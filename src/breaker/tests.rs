@@ -188,6 +188,7 @@ impl Bench {
             lifetime: Some(Millis(50)),
             task,
             cooldown: CooldownParts::Both,
+            notify: None,
         };
         self.breaker.admit(&self.policy, &request, Timestamp(self.now))
     }
@@ -204,10 +205,10 @@ impl Bench {
         // Slow is more than `slow_after`, and as long as that is not slow.
         let limit = self.policy.slow_after.unwrap_or(Millis(1));
         let duration = if end.starts_with(char::is_uppercase) { limit.plus(Millis(1)) } else { limit };
-        let report = Report { ending, verdict, duration, program: "prog".to_owned(), task };
+        let report = Report { ending, verdict, duration, program: "prog".to_owned(), task, notify: None };
         let before = self.breaker.clone();
         match self.breaker.complete(permit, report, &self.policy, Timestamp(self.now), self.random) {
-            Completion::Late => {
+            Completion::Late(_) => {
                 assert_eq!(
                     machine(&before, Some(permit)),
                     machine(&self.breaker, None),
@@ -215,7 +216,7 @@ impl Bench {
                 );
                 "late".to_owned()
             }
-            Completion::Counted | Completion::FirstFailure => self.state(),
+            Completion::Counted(_) => self.state(),
         }
     }
 
@@ -254,7 +255,7 @@ pub(super) fn invariants(before: &Breaker, after: &Breaker, told: &[Event]) {
             Opened { .. }
                 | HalfOpen
                 | Inconclusive { .. }
-                | Closed
+                | Closed { .. }
                 | Reset
                 | Tripped { .. }
                 | Held { .. }

@@ -11,27 +11,30 @@ mod record;
 mod report;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 
 use super::Context;
 use super::after_change::{Cause, after_change};
 use crate::breaker::event::RefusedBy;
+use crate::breaker::notice::News;
 use crate::breaker::outcome::{Ending, Outcome, Verdict};
 use crate::breaker::time::Millis;
-use crate::breaker::{Mode, Task};
+use crate::breaker::{Mode, PhaseKind, Task};
 use crate::cli::RunArgs;
 use crate::error::Error;
-use crate::exit::{self, Exit};
+use crate::exit::{self, Exit, OnSuccess};
 use crate::name::Name;
-use crate::output::{Capture, say};
+use crate::output::{Drained, Held, say};
 use crate::plan::{Check, Plan, Quiet};
+use crate::render::words;
 use crate::settings::value::{FallbackOn, Show, Wait};
 use crate::store::place::OccupancyLock;
 use crate::store::{ActivePermit, Updated};
 use crate::supervise::{self, Finished, HeldSignals};
 use attempt::Launcher;
 use guard::{Asked, Decision, Guard, Refused, Slot};
-use record::{RunResult, Significance};
+use record::RunResult;
 use report::Report;
 
 /// What a process that ends because it was refused calls itself. A process's name outlives it until its parent has
@@ -70,19 +73,17 @@ pub fn run(args: RunArgs, context: &Context) -> Result<Exit, Error> {
     let (plan, name) = (Plan::new(&resolved)?, &args.name);
     let program = program(&args.command);
     let guard = Guard::new(name, &plan, &program, context);
-    let capture = capture(&plan, name, context);
-    let launcher = Launcher { name, plan: &plan, command: &args.command, capture: capture.as_ref(), context };
+    let held = hold_back(&plan, name, context);
+    let launcher = Launcher { name, plan: &plan, command: &args.command, held: held.as_ref(), context };
     let story = Story { name, program: &program, plan: &plan, guard: &guard, launcher, context };
 
     let mut results = Vec::new();
     let mut end = story.attempts(&mut results)?;
     let mut signals = end.take_signals();
-    if let (End::Ran { verdict, .. }, Some(capture)) = (&end, capture)
-        && is_shown(&plan, *verdict, &results)
-    {
+    if let Some((line, output)) = held.and_then(|held| seen(held, &end, &plan, &results, name)) {
         // The command is gone and the run recorded: a signal may end `brk` while it waits for a reader.
         drop(signals.take());
-        show(capture, &plan, &results, name);
+        show(line, output, name);
     }
     let exit = conclude(&end, &plan, name)?;
     if let Some(path) = &plan.report {
@@ -127,7 +128,7 @@ impl<'a> Story<'a> {
             };
             let finished = self.launcher.run_command(permit.as_mut(), slot.as_mut(), attempt)?;
             let verdict = self.classify(&finished);
-            let result = self.record(permit, &finished, verdict, Task::Command);
+            let result = self.record(permit, &finished, verdict, Task::Command, results);
             self.follow_up_result(&result);
             let is_retried =
                 result.has_failed() && !result.has_left_open() && attempt <= self.plan.retry.times;
@@ -190,7 +191,7 @@ impl<'a> Story<'a> {
         };
         let finished = self.launcher.run_health_check(check, &mut permit, slot)?;
         let verdict = Check::classify(&finished.ending);
-        let result = self.record(Some(permit), &finished, verdict, Task::Check);
+        let result = self.record(Some(permit), &finished, verdict, Task::Check, results);
         self.follow_up_result(&result);
         let is_closed = guard::is_closed_after_check(result.recorded.as_ref());
         results.push(result);
@@ -216,15 +217,18 @@ impl<'a> Story<'a> {
         finished: &Finished,
         verdict: Verdict,
         task: Task,
+        before: &[RunResult],
     ) -> RunResult {
+        let phase_before = permit.as_ref().map(|permit| permit.phase_before);
+        let found = record::phase_before(before).or(phase_before).unwrap_or(PhaseKind::Closed);
         RunResult {
             task,
             is_probe: permit.as_ref().is_some_and(ActivePermit::is_probe),
-            phase_before: permit.as_ref().map(|permit| permit.phase_before),
+            phase_before,
             ending: finished.ending,
             duration: Millis::from(finished.duration),
             verdict,
-            recorded: permit.and_then(|permit| self.guard.record(permit, finished, verdict, task)),
+            recorded: permit.and_then(|permit| self.guard.record(permit, finished, verdict, task, found)),
         }
     }
 
@@ -255,8 +259,8 @@ impl<'a> Story<'a> {
 fn conclude(end: &End, plan: &Plan, name: &Name) -> Result<Exit, Error> {
     match end {
         End::Refused(refused) => {
-            if plan.refusal.quiet == Quiet::No && plan.show != Show::OnChange {
-                say(&format!("{name}: {}", refused.text));
+            if plan.refusal.quiet == Quiet::No {
+                say_refused(refused, plan, name);
             }
             if let Some(exit) = fallback(plan, &[FallbackOn::Refused])? {
                 return Ok(exit);
@@ -272,7 +276,10 @@ fn conclude(end: &End, plan: &Plan, name: &Name) -> Result<Exit, Error> {
                 Ending::TimedOut(_) => &[FallbackOn::Failure, FallbackOn::Timeout],
                 _ => &[FallbackOn::Failure],
             };
-            Ok(fallback(plan, reasons)?.unwrap_or_else(|| exit::of(ending, plan.on_timeout)))
+            Ok(fallback(plan, reasons)?.unwrap_or_else(|| match (plan.on_success, verdict) {
+                (OnSuccess::Zero, Verdict::Success) => Exit::Code(exit::DONE),
+                _ => exit::of(ending, plan.on_timeout),
+            }))
         }
         End::Stopped(exit) => Ok(*exit),
     }
@@ -285,49 +292,65 @@ fn program(command: &[OsString]) -> String {
     base.unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn capture(plan: &Plan, name: &Name, context: &Context) -> Option<Capture> {
+fn hold_back(plan: &Plan, name: &Name, context: &Context) -> Option<Held> {
     if plan.show == Show::Stream {
         return None;
     }
-    let dir = context.env.temporary_dir();
-    let capture = Capture::new(&dir);
-    capture
-        .inspect_err(|error| {
-            say(&format!(
-                "{name}: warning: cannot hold output back in {}: {error}; it is shown as it comes",
-                dir.display()
-            ));
-        })
-        .ok()
+    let held = Held::new(&context.env.temporary_dir(), context.env.platform.thread);
+    held.inspect_err(|error| {
+        say(&format!("{name}: warning: cannot hold output back: {error}; it is shown as it comes"));
+    })
+    .ok()
 }
 
-/// Whether output that was held back is to be seen.
-fn is_shown(plan: &Plan, verdict: Verdict, results: &[RunResult]) -> bool {
-    match plan.show {
-        Show::Stream => false,
-        Show::OnFailure => verdict.outcome() != Outcome::Success,
-        Show::OnChange => match record::significance(results) {
-            // Nobody knows the phase: rather too much than too little.
-            Significance::Unknown => verdict.outcome() != Outcome::Success,
-            Significance::Phase => true,
-            Significance::FirstFailure => verdict.outcome() == Outcome::Failure,
-            Significance::None => false,
-        },
+/// Says that the run was refused. A run that shows only news says it if it is news.
+fn say_refused(refused: &Refused, plan: &Plan, name: &Name) {
+    match (plan.show, refused.news) {
+        (Show::OnChange, News::None) => {}
+        (Show::OnChange, News::Reminder | News::New | News::Phase) => {
+            let since = match refused.without_success {
+                Some(length) => format!("no success for {}", words::format_age(length)),
+                None => "no success yet".to_owned(),
+            };
+            say(&format!("{name}: {}; {since}", refused.text));
+        }
+        (Show::Stream | Show::OnFailure, _) => say(&format!("{name}: {}", refused.text)),
     }
 }
 
-/// Shows output that was held back. A change is reported also of a command that has no output.
-fn show(capture: Capture, plan: &Plan, results: &[RunResult], name: &Name) {
-    match capture.show() {
-        Ok(0) if plan.show == Show::OnChange => {
-            let before = record::phase_before(results);
-            if let Some(last) = record::launches(results).next_back() {
-                say(&format!("{name}: {}", last.describe(before)));
-            }
-        }
-        Ok(_) => {}
-        // The run is over, and its exit stands.
-        Err(error) => say(&format!("{name}: warning: {error}")),
+/// What of held-back output is to be seen, and a line that says what it means.
+fn seen(
+    held: Held,
+    end: &End,
+    plan: &Plan,
+    results: &[RunResult],
+    name: &Name,
+) -> Option<(Option<String>, Drained)> {
+    let mut drained = held.finish().inspect_err(|error| say(&format!("{name}: warning: {error}"))).ok()?;
+    if let Some(pipe) = drained.still_open.take() {
+        supervise::leave_reader(pipe);
+    }
+    let End::Ran { verdict, .. } = end else { return None };
+    let last = record::launches(results).next_back()?;
+    let found = record::phase_before(results);
+    match (plan.show, record::news(results)) {
+        (Show::Stream, _) | (Show::OnChange, News::None) => None,
+        (Show::OnFailure, _) if verdict.outcome() == Outcome::Success => None,
+        // The command's own words say it, if it has any.
+        (Show::OnFailure, _) => Some((drained.is_empty().then(|| last.describe(found, News::None)), drained)),
+        (Show::OnChange, news) => Some((Some(last.describe(found, news)), drained)),
+    }
+}
+
+/// What it means comes first: a mail begins with it.
+fn show(line: Option<String>, mut output: Drained, name: &Name) {
+    if let Some(line) = line {
+        say(&format!("{name}: {line}"));
+    }
+    if let Err(error) = output.show(&mut io::stderr().lock())
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        say(&format!("{name}: warning: cannot show the command's output: {error}"));
     }
 }
 

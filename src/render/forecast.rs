@@ -37,6 +37,7 @@ pub fn admission(snapshot: &Snapshot) -> Admission {
         lifetime: None,
         task: Task::Command,
         cooldown: CooldownParts::Both,
+        notify: None,
     };
     breaker.admit(&policy, &request, snapshot.now())
 }

@@ -112,7 +112,7 @@ pub fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
         EventKind::Lost { .. } => object.probe = Some(true),
         EventKind::StoreLost { why } => object.reason = Some(why.clone()),
         EventKind::HalfOpen
-        | EventKind::Closed
+        | EventKind::Closed { .. }
         | EventKind::Reset
         | EventKind::Released
         | EventKind::StoreBack => {}
@@ -132,7 +132,7 @@ pub fn word(kind: &EventKind) -> &'static str {
         EventKind::Opened { .. } => "opened",
         EventKind::HalfOpen => "half-open",
         EventKind::Inconclusive { .. } => "inconclusive",
-        EventKind::Closed => "closed",
+        EventKind::Closed { .. } => "closed",
         EventKind::Reset => "reset",
         EventKind::Tripped { .. } => "tripped",
         EventKind::Held { .. } => "held",
@@ -154,7 +154,7 @@ fn style(kind: &EventKind) -> Style {
     match kind {
         EventKind::Opened { .. } | EventKind::Tripped { .. } => RED.bold(),
         EventKind::HalfOpen | EventKind::Inconclusive { .. } => YELLOW.bold(),
-        EventKind::Closed | EventKind::Reset => GREEN.bold(),
+        EventKind::Closed { .. } | EventKind::Reset => GREEN.bold(),
         EventKind::Held { .. } | EventKind::Released => MAGENTA.bold(),
         EventKind::Refused { .. } => DIM,
         EventKind::Ended { .. }
@@ -199,7 +199,8 @@ fn told(clock: &Clock, event: &Event) -> String {
         }
         EventKind::StoreLost { why } => format!("{why}; what follows stays on this host"),
         EventKind::StoreBack => "the shared store is used again".to_owned(),
-        EventKind::HalfOpen | EventKind::Closed | EventKind::Reset | EventKind::Released => String::new(),
+        EventKind::Closed { outage, refused } => words::ended_outage(*outage, *refused),
+        EventKind::HalfOpen | EventKind::Reset | EventKind::Released => String::new(),
     }
 }
 

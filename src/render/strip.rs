@@ -31,7 +31,7 @@ impl Mark {
             | EventKind::Opened { .. }
             | EventKind::HalfOpen
             | EventKind::Inconclusive { .. }
-            | EventKind::Closed
+            | EventKind::Closed { .. }
             | EventKind::Reset
             | EventKind::Tripped { .. }
             | EventKind::Held { .. }

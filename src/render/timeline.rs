@@ -63,7 +63,7 @@ impl State {
                 Some(State::Open)
             }
             EventKind::HalfOpen => Some(State::HalfOpen),
-            EventKind::Closed | EventKind::Reset => Some(State::Closed),
+            EventKind::Closed { .. } | EventKind::Reset => Some(State::Closed),
             EventKind::Ended { .. }
             | EventKind::Late { .. }
             | EventKind::Refused { .. }
@@ -79,7 +79,7 @@ impl State {
     fn before(kind: &EventKind) -> State {
         match kind {
             EventKind::HalfOpen => State::Open,
-            EventKind::Closed | EventKind::Inconclusive { .. } => State::HalfOpen,
+            EventKind::Closed { .. } | EventKind::Inconclusive { .. } => State::HalfOpen,
             EventKind::Ended { .. }
             | EventKind::Late { .. }
             | EventKind::Refused { .. }
@@ -181,7 +181,7 @@ fn why(kind: &EventKind) -> String {
         | EventKind::Refused { .. }
         | EventKind::Lost { .. }
         | EventKind::HalfOpen
-        | EventKind::Closed
+        | EventKind::Closed { .. }
         | EventKind::Held { .. }
         | EventKind::Released
         | EventKind::StoreLost { .. }

@@ -1,7 +1,7 @@
 //! Words for people: what happened, and when.
 
-use crate::breaker::event::{HoldAs, OpenedBy, RefusedBy};
-use crate::breaker::outcome::{Ending, Status, Unstartable};
+use crate::breaker::event::{Event, EventKind, HoldAs, OpenedBy, RefusedBy};
+use crate::breaker::outcome::{Ending, Outcome, Status, Unstartable};
 use crate::breaker::time::{Millis, Timestamp};
 use crate::breaker::{Breaker, PhaseKind, Refusal};
 use crate::signal;
@@ -41,16 +41,48 @@ pub fn opened_by(why: &OpenedBy) -> String {
     }
 }
 
-/// A change of phase: from this one to that of the breaker.
-pub fn change(from: PhaseKind, breaker: &Breaker, now: Timestamp) -> String {
+/// A change of phase, from this one to that of the breaker, and what comes next.
+pub fn change(from: PhaseKind, breaker: &Breaker, events: &[Event], now: Timestamp) -> String {
     let (from, to) = (from.as_str(), breaker.phase.kind().as_str());
-    match (breaker.phase.opening(), breaker.phase.retry_at()) {
-        (Some(opening), Some(at)) => {
+    let closed = events.iter().rev().find_map(|event| {
+        let EventKind::Closed { outage, refused } = event.kind else { return None };
+        Some(ended_outage(outage, refused))
+    });
+    match (breaker.phase.opening(), breaker.phase.retry_at(), closed) {
+        (Some(opening), Some(at), _) => {
             let runs = opening.runs_left(breaker.totals.refused, now);
             let next = both_parts(at.since(now), runs);
-            format!("{from} -> {to} after {}; next try {next}", opened_by(&opening.why))
+            format!("{from} -> {to}; next try {next} (after {})", opened_by(&opening.why))
         }
+        (None, None, Some(closed)) => format!("{from} -> {to} {closed}").trim_end().to_owned(),
         _ => format!("{from} -> {to}"),
+    }
+}
+
+/// How long an outage was and what it refused: `after 14m, 9 runs refused`.
+pub fn ended_outage(length: Option<Millis>, refused: u64) -> String {
+    let refused = u32::try_from(refused).unwrap_or(u32::MAX);
+    match length {
+        Some(length) if refused > 0 => {
+            format!("after {}, {} refused", format_elapsed(length), pluralize(refused, "run"))
+        }
+        Some(length) => format!("after {}", format_elapsed(length)),
+        None => String::new(),
+    }
+}
+
+/// An ending with what it means: `timed out after 30m (2 of 3 failures)`.
+pub fn result(last: &Ending, outcome: Outcome, length: Millis, breaker: &Breaker) -> String {
+    let mut what = ending(last);
+    if matches!(last, Ending::TimedOut(_)) {
+        what = format!("{what} after {}", format_elapsed(length));
+    }
+    match (outcome, breaker.policy.failures) {
+        (Outcome::Failure, Some(limit)) if breaker.phase.kind() == PhaseKind::Closed => {
+            format!("{what} ({} of {limit} failures)", breaker.streak)
+        }
+        (Outcome::Failure | Outcome::Success, _) => what,
+        (Outcome::Ignored, _) => format!("{what} (ignored: it says nothing about the dependency)"),
     }
 }
 

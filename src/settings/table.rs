@@ -188,6 +188,9 @@ pub static SETTINGS: &[Setting] = &[
     setting(Around, "retry-max-delay", Type::Duration, one!(retry_max_delay, value::duration),
         "Maximum retry delay")
         .default("1m"),
+    setting(Around, "retry-jitter", Type::Rate, one!(retry_jitter, value::rate),
+        "How much of each delay is random; 0 makes delays exact")
+        .default("100%"),
     setting(Around, "wait", Type::Wait, one!(wait, value::wait),
         "Wait until admitted instead of being refused, for MAX at the most (--wait=10m, with the =)")
         .default("false"),
@@ -200,7 +203,14 @@ pub static SETTINGS: &[Setting] = &[
         .default("refused"),
     setting(Around, "output", Type::Word(Show::WORDS), one!(output, Show::parse),
         "What is shown of the command's output: stream, on-failure, or on-change (for cron)")
+        .details("Held back is standard error, and standard output if both are the same file, as under cron. Standard output that goes elsewhere is the command's product and passes through. What was held back is shown on standard error.")
         .default("stream"),
+    setting(Around, "remind-every", Type::Duration, one!(remind_every, value::duration),
+        "With --output on-change: show something again after this long without a success; 0 is never")
+        .default("1d"),
+    setting(Around, "success-exit", Type::Bool, one!(success_exit, value::boolean),
+        "Exit with 0 if the outcome is a success, whatever the command's exit code is")
+        .default("false"),
     setting(Around, "on-open", Type::Command, raw!(on_open),
         "Run CMD with 'sh -c' when the breaker opens, but not when a failed probe opens it again")
         .details("A hook runs after the change is stored, for 30s at the most, and does not change brk's exit code. It gets BRK_NAME, BRK_FROM, BRK_TO, BRK_REASON, BRK_EXIT, BRK_SIGNAL and BRK_RETRY_AT, and the event as JSON on standard input."),

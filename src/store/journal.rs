@@ -24,7 +24,7 @@ use crate::breaker::time::Clock;
 
 /// The newest format that this program reads and writes.
 ///
-/// - 1: version 0.1.0. Since then fields with a default were added to the state: `Opening::outage` and `runs`,
+/// - 1: version 0.1.0. Since then fields with a default were added to the state: `Opening::outage` and `runs`, `Breaker::notices`, the length of an outage on `closed`,
 ///   `Totals::reopened`, `Policy::cooldown_runs`. A 0.1.0 `brk` drops them, and goes by the time part of a cooldown alone.
 /// - 2: the event `inconclusive`.
 ///

@@ -1,6 +1,6 @@
 //! The system calls of supervising that have no safe form. `unsafe` is in the modules below, and nowhere else: what
 //! this process inherited (`inherited`), what a signal does (`disposition`), signals that are caught (`signals`),
-//! processes and groups (`process`), how a process becomes the command (`exec`, with the calls in `calls`), and a new
+//! processes and groups (`process`), a reader that is left behind (`reader`), how a process becomes the command (`exec`, with the calls in `calls`), and a new
 //! one that does (`spawn`).
 //!
 //! Not here: what to do and when (`escalate`), what is to be executed (`plan`), and who belongs to it (`tree`).
@@ -12,6 +12,7 @@ mod disposition;
 mod exec;
 mod inherited;
 mod process;
+mod reader;
 mod signals;
 mod spawn;
 
@@ -28,6 +29,7 @@ pub use process::{
 };
 #[cfg(target_vendor = "apple")]
 pub use process::{children, group_members};
+pub use reader::leave_reader;
 pub use signals::{
     Caught, HeldSignals, Source, catch_signals, caught_signals, die_of, requeue, spawn_with_signals_blocked,
     stop,

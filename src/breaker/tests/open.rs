@@ -184,6 +184,7 @@ fn a_run_that_waits_goes_by_the_time_part() {
             lifetime: None,
             task: Task::Command,
             cooldown: CooldownParts::TimeOnly,
+            notify: None,
         };
         bench.breaker.admit(&bench.policy, &request, Timestamp(now))
     };

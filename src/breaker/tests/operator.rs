@@ -163,37 +163,6 @@ fn a_result_for_a_forgotten_breaker_is_late_for_the_next_of_that_name() {
 }
 
 #[test]
-fn the_first_failure_after_a_success_is_known_as_such() {
-    let heard = |script: &str, word: &str| {
-        let mut bench = Bench::after(&policy(|draft| draft.failures = Some(9)), script);
-        let Admission::Granted(permit) = bench.admit(Mode::Enforce, Task::Command) else {
-            panic!("not admitted after {script}");
-        };
-        let failed = word == "f";
-        let report = Report {
-            ending: Ending::Exited(u8::from(failed)),
-            verdict: if failed { Verdict::Failure } else { Verdict::Success },
-            duration: Millis(0),
-            program: String::new(),
-            task: Task::Command,
-        };
-        let policy = bench.policy.clone();
-        bench.breaker.complete(&permit, report, &policy, Timestamp(bench.now), 0.0)
-    };
-    for (script, word, expected) in [
-        ("", "f", Completion::FirstFailure),
-        ("s", "f", Completion::FirstFailure),
-        ("f", "f", Completion::Counted),
-        ("f i", "f", Completion::Counted),
-        ("i", "f", Completion::FirstFailure),
-        ("f s", "f", Completion::FirstFailure),
-        ("f", "s", Completion::Counted),
-    ] {
-        assert_eq!(heard(script, word), expected, "{word} after {script:?}");
-    }
-}
-
-#[test]
 fn a_generation_a_change() {
     for (script, generation) in [
         ("s f i", 0),
@@ -223,6 +192,7 @@ fn totals_count_what_was_really_started() {
         duration: Millis(0),
         program: String::new(),
         task: Task::Command,
+        notify: None,
     };
     let policy = bench.policy.clone();
     bench.breaker.complete(&permit, report, &policy, Timestamp(0), 0.0);

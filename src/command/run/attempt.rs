@@ -10,8 +10,9 @@ use std::time::Duration;
 use super::super::Context;
 use crate::error::Error;
 use crate::name::Name;
-use crate::output::{Capture, say};
-use crate::plan::{Check, Plan};
+use crate::output::{Held, say};
+use crate::plan::{Check, Plan, Quiet};
+use crate::render::words;
 use crate::settings::value::OnStateError;
 use crate::store::ActivePermit;
 use crate::store::place::OccupancyLock;
@@ -21,7 +22,7 @@ pub struct Launcher<'a> {
     pub name: &'a Name,
     pub plan: &'a Plan,
     pub command: &'a [OsString],
-    pub capture: Option<&'a Capture>,
+    pub held: Option<&'a Held>,
     pub context: &'a Context<'a>,
 }
 
@@ -41,10 +42,10 @@ impl Launcher<'_> {
         let stderr = io::stderr();
         let streams = Streams {
             stdin: Some(nothing.as_fd()),
-            stdout: Some(self.capture.map_or(stderr.as_fd(), AsFd::as_fd)),
-            stderr: self.capture.map(AsFd::as_fd),
+            stdout: Some(self.held.map_or(stderr.as_fd(), Held::stderr)),
+            stderr: self.held.map(Held::stderr),
         };
-        supervised(&script, &check.limits, &[], streams, &inherit, &mut |pid| permit.note_command(pid))
+        self.supervised(&script, &check.limits, &[], streams, &inherit, &mut |pid| permit.note_command(pid))
     }
 
     /// Runs the command and waits for its end.
@@ -56,8 +57,8 @@ impl Launcher<'_> {
     ) -> Result<Finished, Error> {
         let number = [("BRK_ATTEMPT".into(), attempt.to_string().into())];
         let variables: &[_] = if self.plan.retry.times > 0 { &number } else { &[] };
-        let output = self.capture.map(AsFd::as_fd);
-        let streams = Streams { stdin: None, stdout: output, stderr: output };
+        let stdout = self.held.and_then(Held::stdout);
+        let streams = Streams { stdin: None, stdout, stderr: self.held.map(Held::stderr) };
         let inherit = inherited([permit.as_ref().and_then(|permit| permit.place.as_ref()), slot.as_deref()]);
         let mut note = |pid| {
             if let Some(permit) = &mut permit {
@@ -68,7 +69,7 @@ impl Launcher<'_> {
             }
         };
         let run = inherit.and_then(|inherit| {
-            supervised(self.command, &self.plan.limits, variables, streams, &inherit, &mut note)
+            self.supervised(self.command, &self.plan.limits, variables, streams, &inherit, &mut note)
         });
         match run {
             Err(error)
@@ -98,7 +99,7 @@ impl Launcher<'_> {
             inherit: &[],
         };
         let finished = supervise::replace(&task)?;
-        report_trouble(&finished, &self.command[0]);
+        self.report_trouble(&finished, &self.command[0]);
         Ok(finished)
     }
 
@@ -106,13 +107,64 @@ impl Launcher<'_> {
     pub fn pause(&self, finished: Finished, attempt: u32) {
         let left = finished.kill_leftovers();
         if !left.is_empty() {
-            say(&format!("warning: could not end processes {left:?} of attempt {attempt}"));
+            self.say(&format!("warning: could not end processes {left:?} of attempt {attempt}"));
         }
         drop(finished.signals);
         let retry = &self.plan.retry;
         let exponent = i32::try_from(attempt - 1).unwrap_or(i32::MAX);
         let longest = retry.delay.times(retry.backoff.powi(exponent)).min(retry.max_delay);
-        std::thread::sleep(Duration::from(longest.times(self.context.env.random())));
+        let delay = longest.times(1.0 - retry.jitter.share() * self.context.env.random());
+        if self.plan.refusal.quiet == Quiet::No {
+            self.say(&format!(
+                "{}: {}; attempt {} of {} in {}",
+                self.name,
+                words::ending(&finished.ending),
+                attempt + 1,
+                u64::from(retry.times) + 1,
+                words::wait(delay)
+            ));
+        }
+        std::thread::sleep(Duration::from(delay));
+    }
+
+    /// A line among the command's output, which is shown only if that is.
+    fn say(&self, text: &str) {
+        self.held.map_or_else(|| say(text), |held| held.say(text));
+    }
+
+    fn supervised(
+        &self,
+        argv: &[OsString],
+        limits: &Limits,
+        variables: &[(OsString, OsString)],
+        streams: Streams,
+        inherit: &[OwnedFd],
+        started: &mut dyn FnMut(u32),
+    ) -> Result<Finished, Error> {
+        let inherit: Vec<_> = inherit.iter().map(AsFd::as_fd).collect();
+        let Streams { stdin, stdout, stderr } = streams;
+        let task = supervise::Task { argv, variables, stdin, stdout, stderr, inherit: &inherit };
+        let finished = supervise::run(&task, limits, started)?;
+        self.report_trouble(&finished, &argv[0]);
+        Ok(finished)
+    }
+
+    /// Says what of a command could not be started, or not be ended.
+    fn report_trouble(&self, finished: &Finished, word: &OsString) {
+        if let Some(error) = &finished.not_started {
+            let is_path = word.as_encoded_bytes().contains(&b'/');
+            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+            let hint = if is_missing { super::hint::for_missing(word) } else { "" };
+            match error.kind() {
+                std::io::ErrorKind::NotFound if !is_path => {
+                    self.say(&format!("{word:?}: not found in PATH{hint}"));
+                }
+                _ => self.say(&format!("{word:?}: cannot be executed: {error}{hint}")),
+            }
+        }
+        if !finished.unkilled.is_empty() {
+            self.say(&format!("warning: could not end processes {:?}", finished.unkilled));
+        }
     }
 }
 
@@ -121,38 +173,6 @@ struct Streams<'a> {
     stdin: Option<BorrowedFd<'a>>,
     stdout: Option<BorrowedFd<'a>>,
     stderr: Option<BorrowedFd<'a>>,
-}
-
-fn supervised(
-    argv: &[OsString],
-    limits: &Limits,
-    variables: &[(OsString, OsString)],
-    streams: Streams,
-    inherit: &[OwnedFd],
-    started: &mut dyn FnMut(u32),
-) -> Result<Finished, Error> {
-    let inherit: Vec<_> = inherit.iter().map(AsFd::as_fd).collect();
-    let Streams { stdin, stdout, stderr } = streams;
-    let task = supervise::Task { argv, variables, stdin, stdout, stderr, inherit: &inherit };
-    let finished = supervise::run(&task, limits, started)?;
-    report_trouble(&finished, &argv[0]);
-    Ok(finished)
-}
-
-/// Says what of a command could not be started, or not be ended.
-fn report_trouble(finished: &Finished, word: &OsString) {
-    if let Some(error) = &finished.not_started {
-        let is_path = word.as_encoded_bytes().contains(&b'/');
-        let is_missing = error.kind() == std::io::ErrorKind::NotFound;
-        let hint = if is_missing { super::hint::for_missing(word) } else { "" };
-        match error.kind() {
-            std::io::ErrorKind::NotFound if !is_path => say(&format!("{word:?}: not found in PATH{hint}")),
-            _ => say(&format!("{word:?}: cannot be executed: {error}{hint}")),
-        }
-    }
-    if !finished.unkilled.is_empty() {
-        say(&format!("warning: could not end processes {:?}", finished.unkilled));
-    }
 }
 
 /// Descriptors of these places for the command, so that the places themselves stay free to be written to.

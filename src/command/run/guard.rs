@@ -6,6 +6,7 @@ use std::cell::Cell;
 use super::super::Context;
 use super::record::Recorded;
 use crate::breaker::event::RefusedBy;
+use crate::breaker::notice::News;
 use crate::breaker::outcome::Verdict;
 use crate::breaker::time::{Clock, Millis, Timestamp};
 use crate::breaker::{Admission, AdmissionRequest, Breaker, Mode, Phase, PhaseKind, Refusal, Report, Task};
@@ -51,6 +52,10 @@ pub struct Refused {
     pub text: String,
     pub phase: PhaseKind,
     pub retry_at: Option<String>,
+    /// What of it people have not seen yet.
+    pub news: News,
+    /// For how long no run has succeeded, if one ever has.
+    pub without_success: Option<Millis>,
     /// How long to wait before the earliest retry that can be useful.
     pub wait: Option<Millis>,
 }
@@ -78,21 +83,24 @@ impl<'a> Guard<'a> {
             lifetime: self.plan.lifetime(),
             task,
             cooldown: self.plan.cooldown_parts(),
+            notify: self.plan.notify,
         };
         self.ask(mode, &|breaker, now| breaker.admit(&self.plan.policy, &request, now))
     }
 
     /// Is refused for a reason outside the breaker.
     pub fn refuse(&self, why: RefusedBy, mode: Mode) -> Result<Asked<'_>, Error> {
-        self.ask(mode, &|breaker, _| breaker.refuse(Refusal::new(why, None), mode))
+        let notify = self.plan.notify;
+        self.ask(mode, &|breaker, now| breaker.refuse(Refusal::new(why, None), mode, notify, now))
     }
 
     /// Is refused because the health check of its probe did not close the breaker.
     pub fn refuse_after_check(&self, mode: Mode) -> Result<Asked<'_>, Error> {
-        self.ask(mode, &|breaker, _| {
+        let notify = self.plan.notify;
+        self.ask(mode, &|breaker, now| {
             let retry_at = breaker.phase.retry_at();
             let why = if retry_at.is_some() { RefusedBy::Open } else { RefusedBy::Probing };
-            breaker.refuse(Refusal::new(why, retry_at), mode)
+            breaker.refuse(Refusal::new(why, retry_at), mode, notify, now)
         })
     }
 
@@ -120,6 +128,7 @@ impl<'a> Guard<'a> {
         finished: &Finished,
         verdict: Verdict,
         task: Task,
+        found: PhaseKind,
     ) -> Option<Recorded> {
         let program = match task {
             Task::Check => "sh",
@@ -131,6 +140,7 @@ impl<'a> Guard<'a> {
             duration: Millis::from(finished.duration),
             program: program.to_owned(),
             task,
+            notify: self.plan.notify.filter(|_| task == Task::Command).map(|notify| (notify, found)),
         };
         let completed = permit.complete(&report, self.context.env.random());
         let completed =
@@ -217,6 +227,8 @@ fn refused(breaker: &Breaker, alive: &[LiveProbe], clock: &Clock, refusal: &Refu
     let now = clock.time();
     Refused {
         why: refusal.why,
+        news: refusal.news,
+        without_success: breaker.last_success.map(|at| now.since(at)),
         text: words::refusal(breaker, alive, refusal, now),
         phase: breaker.phase.kind(),
         retry_at: refusal.retry_at.map(|at| wall_time(clock, at)),

@@ -1,5 +1,6 @@
 //! What a run leaves behind: a record of each process that ran for it, from which its report and its exit are made.
 
+use crate::breaker::notice::News;
 use crate::breaker::outcome::{Ending, Outcome, Verdict};
 use crate::breaker::time::Millis;
 use crate::breaker::{Completion, Phase, PhaseKind, Task};
@@ -25,16 +26,6 @@ pub struct Recorded {
     pub completion: Completion,
 }
 
-/// What a run has changed, the most important last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Significance {
-    None,
-    FirstFailure,
-    Phase,
-    /// The run was not guarded.
-    Unknown,
-}
-
 impl Recorded {
     pub fn phase(&self) -> PhaseKind {
         self.updated.breaker.phase.kind()
@@ -52,17 +43,23 @@ impl RunResult {
         recorded.is_some_and(|recorded| matches!(recorded.updated.breaker.phase, Phase::Open(_)))
     }
 
-    fn changes_phase_from(&self, before: Option<PhaseKind>) -> bool {
-        self.recorded.as_ref().is_some_and(|recorded| Some(recorded.phase()) != before)
-    }
-
-    /// What it means, in words; `before` is the phase that the whole run has found.
-    pub fn describe(&self, before: Option<PhaseKind>) -> String {
-        match (&self.recorded, before) {
-            (Some(Recorded { updated, .. }), Some(before)) if self.changes_phase_from(Some(before)) => {
-                words::change(before, &updated.breaker, updated.clock.time())
-            }
-            _ => words::ending(&self.ending),
+    /// What it means, in words; `found` is the phase that the whole run has found.
+    pub fn describe(&self, found: Option<PhaseKind>, news: News) -> String {
+        let Some(Recorded { updated, .. }) = &self.recorded else {
+            return match self.ending {
+                Ending::TimedOut(_) => format!("timed out after {}", words::format_elapsed(self.duration)),
+                ending => words::ending(&ending),
+            };
+        };
+        let (breaker, now) = (&updated.breaker, updated.clock.time());
+        let result = words::result(&self.ending, self.verdict.outcome(), self.duration, breaker);
+        match (news, found) {
+            (News::Phase, Some(found)) => words::change(found, breaker, &updated.events, now),
+            (News::Reminder, _) => match breaker.last_success {
+                Some(at) => format!("{result}; no success for {}", words::format_age(now.since(at))),
+                None => format!("{result}; no success yet"),
+            },
+            (News::New | News::Phase | News::None, _) => result,
         }
     }
 }
@@ -77,14 +74,17 @@ pub fn launches(results: &[RunResult]) -> impl DoubleEndedIterator<Item = &RunRe
     results.iter().filter(|result| result.task == Task::Command)
 }
 
-/// What the attempts have changed, all in all.
-pub fn significance(results: &[RunResult]) -> Significance {
-    let before = phase_before(results);
+/// What of the attempts people have not seen yet. An ending that a later attempt made good is none.
+pub fn news(results: &[RunResult]) -> News {
     let of_one = |result: &RunResult| match &result.recorded {
-        _ if result.phase_before.is_none() => Significance::Unknown,
-        Some(_) if result.changes_phase_from(before) => Significance::Phase,
-        Some(recorded) if recorded.completion == Completion::FirstFailure => Significance::FirstFailure,
-        Some(_) | None => Significance::None,
+        Some(recorded) => recorded.completion.news(),
+        // No state remembers what was shown: better twice than not at all.
+        None if result.verdict.outcome() == Outcome::Success => News::None,
+        None => News::New,
     };
-    launches(results).map(of_one).max().unwrap_or(Significance::None)
+    let last = launches(results).next_back();
+    if last.is_some_and(|last| last.verdict.outcome() == Outcome::Success) {
+        return last.map_or(News::None, of_one);
+    }
+    launches(results).map(of_one).max().unwrap_or_default()
 }

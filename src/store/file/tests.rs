@@ -99,6 +99,7 @@ fn is_admitted(store: &FileStore) -> bool {
             lifetime: None,
             task: Task::Command,
             cooldown: CooldownParts::Both,
+            notify: None,
         };
         let before = breaker.clone();
         admitted = matches!(breaker.admit(&Policy::default(), &request, now), Admission::Granted(_));

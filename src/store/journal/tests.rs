@@ -32,6 +32,7 @@ fn lived() -> Vec<Record> {
             lifetime: None,
             task: Task::Command,
             cooldown: CooldownParts::Both,
+            notify: None,
         };
         if let Admission::Granted(permit) = breaker.admit(&policy, &request, now) {
             let (ending, verdict) = if step == 1 {
@@ -40,7 +41,8 @@ fn lived() -> Vec<Record> {
                 (Ending::Exited(7), Verdict::Failure)
             };
             let program = "prog\u{fffd}\"\\".to_owned();
-            let report = Report { ending, verdict, duration: Millis(3), program, task: Task::Command };
+            let report =
+                Report { ending, verdict, duration: Millis(3), program, task: Task::Command, notify: None };
             breaker.complete(&permit, report, &policy, now, 0.5);
         }
         records.push(record(clock, &mut breaker));
@@ -178,7 +180,7 @@ fn refusals_of_one_kind_are_one_line() {
     let clock = records[0].clock;
     let mut breaker = records.pop().expect("a record").state;
     let mut refuse = |why, retry_at| {
-        breaker.refuse(Refusal { why, retry_at, runs: 0 }, Mode::Enforce);
+        breaker.refuse(Refusal::new(why, retry_at), Mode::Enforce, None, clock.time());
         record(clock, &mut breaker)
     };
     let first: Vec<_> = (0..30).map(|_| refuse(RefusedBy::Open, Some(Timestamp(9)))).collect();

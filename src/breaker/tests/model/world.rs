@@ -192,6 +192,7 @@ impl World {
             lifetime: None,
             task: Task::Command,
             cooldown: CooldownParts::Both,
+            notify: None,
         };
         self.breaker.admit(&machine.policy, &request, Timestamp(now))
     }
@@ -212,6 +213,7 @@ impl World {
             duration: Millis(0),
             program: String::new(),
             task: Task::Command,
+            notify: None,
         };
         let phase = self.breaker.phase.clone();
         self.breaker.complete(&permit, report, &machine.policy, Timestamp(self.now), 0.0);
