@@ -20,7 +20,7 @@ mod properties;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use super::event::{EventKind, Hold, HoldAs};
+use super::event::{EventKind, Hold, HoldAs, OpenedBy};
 use super::outcome::{Ending, Status, Verdict};
 use super::policy::{Cooldown, Draft, Policy, Rate, WindowSize};
 use super::time::{Millis, Timestamp};

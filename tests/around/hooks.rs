@@ -104,8 +104,8 @@ fn what_changes_for_the_eye_changes_for_the_hook() {
     let sandbox = Sandbox::new();
     let flags =
         ["--output", "on-change", "--failures", "1", "--cooldown", "0", "--on-change", "echo $BRK_TO >> log"];
-    run(&sandbox, "h", &flags, &["sh", "-c", "echo broke; exit 1"]).code(1).prints("broke\n");
-    run(&sandbox, "h", &flags, &["echo", "back"]).code(0).prints("back\n");
-    run(&sandbox, "h", &flags, &["echo", "fine"]).code(0).quiet();
+    run(&sandbox, "h", &flags, &["sh", "-c", "echo broke; exit 1"]).code(1).says("brk: h: closed -> open");
+    run(&sandbox, "h", &flags, &["echo", "back"]).code(0).says("brk: h: open -> closed");
+    run(&sandbox, "h", &flags, &["true"]).code(0).quiet();
     assert_eq!(sandbox.read("log"), "open\nhalf-open\nclosed\n");
 }

@@ -28,11 +28,22 @@ fn the_attempts_number_is_there_with_retries_alone() {
 }
 
 #[test]
+fn each_further_attempt_is_announced_and_jitter_0_makes_the_pause_exact() {
+    let sandbox = Sandbox::new();
+    let flags = ["--retries", "2", "--retry-delay", "10ms", "--retry-jitter", "0", "--failures", "99"];
+    let done = run(&sandbox, "a", &flags, &["false"]);
+    let lines = "brk: a: exit 1; attempt 2 of 3 in 10ms\nbrk: a: exit 1; attempt 3 of 3 in 20ms\n";
+    assert_eq!(done.code(1).stderr(), lines);
+    run(&sandbox, "a", &[&flags[..], &["-q"]].concat(), &["false"]).code(1).quiet();
+}
+
+#[test]
 fn an_opening_ends_the_retrying_and_counts_no_refusal() {
     let sandbox = Sandbox::new();
-    let flags = ["--retries", "9", "--retry-delay", "1ms", "--failures", "2", "--report", "report"];
+    let flags = ["--retries", "9", "--retry-delay", "0", "--failures", "2", "--report", "report"];
     let script = ["sh", "-c", "exit $((BRK_ATTEMPT + 10))"];
-    run(&sandbox, "r", &flags, &script).code(12).quiet();
+    let done = run(&sandbox, "r", &flags, &script);
+    assert_eq!(done.code(12).stderr(), "brk: r: exit 11; attempt 2 of 10 in 0s\n");
     assert_eq!(sandbox.events("r"), ["failure", "failure", "opened"]);
     let status = sandbox.status("r");
     assert_eq!((&status["totals"]["refused"], &status["totals"]["launched"]), (&json!(0), &json!(2)));
