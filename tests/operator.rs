@@ -204,10 +204,23 @@ fn sentences_say_what_would_happen_and_why() {
         "broken: a run would be refused now; next try in",
         "after 1 of 1 failures in a row, the last exit 7",
         "at most 1 probe at once; its success closes the breaker, a failure opens it again for 2m",
-        "2 refusals since then do not matter.",
     ] {
         broken.prints(text);
     }
+    let timed = ["run", "--name", "timed", "--failures", "1", "--cooldown", "1h", "--", "false"];
+    let runs = ["run", "--name", "runs", "--failures", "1", "--cooldown", "3runs", "--", "false"];
+    for words in [&timed, &runs] {
+        sandbox.run(words).code(1);
+        sandbox.run(words).code(75);
+    }
+    sandbox.run(&["explain", "timed"]).prints("1 refusal since then does not matter.");
+    let explained = sandbox.run(&["explain", "runs"]);
+    explained.prints("runs: a run would be refused now; next try after 2 more runs.");
+    explained.prints("After 2 more refused runs a run is a probe").lacks("does not matter");
+    sandbox.run(&runs).code(75);
+    sandbox.run(&runs).code(75);
+    sandbox.run(&runs).code(1);
+    sandbox.run(&["explain", "runs"]).prints("It has been open since").prints("It waits since");
     let calm = sandbox.run(&["explain", "calm"]);
     calm.code(0).prints("calm: a run would be launched now.");
     calm.prints("2 of 4 runs in the window (the runs of the last 10m) failed: 50% opens it");

@@ -186,20 +186,46 @@ impl Teller<'_> {
             }
         };
         let cooldown = breaker.cooldown.unwrap_or_default();
-        let mut told = vec![format!(
-            "It opened at {}, {} ago, after {rule}; for {} (back-off level {}).",
-            self.at(opening.at),
-            words::format_age(self.now.since(opening.at)),
-            words::wait(cooldown),
-            breaker.level
-        )];
+        // An outage begins when the closed breaker opens; a failed probe only prolongs it.
+        let mut told = if opening.outage_since() < opening.at {
+            vec![
+                format!(
+                    "It has been open since {}, {} ago.",
+                    self.at(opening.outage_since()),
+                    self.ago(opening.outage_since())
+                ),
+                format!(
+                    "It waits since {}, {} ago, after {rule}; for {} (back-off level {}).",
+                    self.at(opening.at),
+                    self.ago(opening.at),
+                    words::wait(cooldown),
+                    breaker.level
+                ),
+            ]
+        } else {
+            vec![format!(
+                "It opened at {}, {} ago, after {rule}; for {} (back-off level {}).",
+                self.at(opening.at),
+                self.ago(opening.at),
+                words::wait(cooldown),
+                breaker.level
+            )]
+        };
         if matches!(breaker.phase, Phase::Open(_)) {
             let probes = words::pluralize(breaker.policy.probes.get(), "probe");
             let successes = breaker.policy.probe_successes;
-            let when = if opening.retry_at <= self.now {
-                format!("Since {} the next run is a probe", self.at(opening.retry_at))
-            } else {
-                format!("From {} on a run is a probe", self.at(opening.retry_at))
+            let runs = opening.runs_left(breaker.totals.refused, self.now);
+            let when = match (opening.retry_at <= self.now, runs) {
+                (true, 0) => format!("Since {} the next run is a probe", self.at(opening.retry_at)),
+                (true, runs) => {
+                    format!("After {} a run is a probe", words::pluralize(runs, "more refused run"))
+                }
+                (false, 0) => format!("From {} on a run is a probe", self.at(opening.retry_at)),
+                (false, runs) => format!(
+                    "From {} on, and after {}, a run is a probe",
+                    self.at(opening.retry_at),
+                    words::pluralize(runs, "more refused run")
+                ),
             };
             let closes = if successes.get() == 1 {
                 "its success closes the breaker".to_owned()
@@ -271,6 +297,10 @@ impl Teller<'_> {
         Some(text + ".")
     }
 
+    fn ago(&self, at: Timestamp) -> String {
+        words::format_age(self.now.since(at))
+    }
+
     fn at(&self, at: Timestamp) -> String {
         wall_time(&self.snapshot.clock, at)
     }
@@ -284,7 +314,10 @@ fn no_matter(opening: &Opening, recent: &[Entry]) -> Option<String> {
         if let EventKind::Late { .. } = &event.kind {
             late += 1;
         }
-        if let EventKind::Refused { count, .. } = &event.kind {
+        // A cooldown in runs counts its refusals.
+        if let EventKind::Refused { count, .. } = &event.kind
+            && opening.runs.is_none()
+        {
             refused += count;
         }
     }
