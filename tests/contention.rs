@@ -157,3 +157,27 @@ fn a_slow_sync_delays_its_own_run_alone() {
     slow.finish().code(1);
     assert_eq!(sandbox.status("n")["totals"]["refused"], 1);
 }
+
+/// A `brk` that was stopped keeps the lock of a breaker that is due. One of the others probes, and no more.
+#[test]
+fn a_lock_that_is_never_given_back_lets_one_probe_through() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["trip", "n", "--for", "0"]).code(0);
+    let mut holder = sandbox.command("sh");
+    holder.args(["-c", "exec 9>> state/n.lock; flock 9; echo > held; exec sleep 600"]);
+    let holder = holder.start();
+    until_file(&sandbox.file("held"));
+    let script = "echo $$ >> launched; while [ ! -e gate ]; do sleep 0.02; done";
+    let mut runs: Vec<Running> =
+        (0..5).map(|_| sandbox.spawn(&["run", "--name", "n", "--", "sh", "-c", script])).collect();
+    until("all but one are refused", || {
+        let is_over = |run: &mut Running| run.try_wait().expect("a child").is_some();
+        runs.iter_mut().filter_map(|run| is_over(run).then_some(())).count() == 4
+    });
+    sandbox.write("gate", "");
+    let mut codes: Vec<_> = all(runs).iter().map(|done| done.status().code()).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [Some(0), Some(75), Some(75), Some(75), Some(75)]);
+    assert_eq!(sandbox.read("launched").lines().count(), 1);
+    holder.kill_9();
+}

@@ -47,6 +47,24 @@ pub struct OccupancyLock {
     holder: OwnerRecord,
 }
 
+/// The right to probe while the breaker's own lock cannot be had, held until this is dropped. It says nothing to a run
+/// that can lock the breaker.
+#[derive(Debug)]
+pub struct ProbeTurn {
+    _journal: File,
+}
+
+impl ProbeTurn {
+    /// Locks a journal, which nothing else does; `None`: another has it.
+    pub fn take(journal: File) -> io::Result<Option<ProbeTurn>> {
+        match flock(&journal, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(ProbeTurn { _journal: journal })),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
 /// Which `brk` holds a place, and with which command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerRecord {

@@ -1,7 +1,7 @@
 //! The two short visits to the breaker that a run makes: to be admitted, and to record how it ended. If the state is
 //! unusable, this decides what that means for the run. Not here: what follows a change, and running anything.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 use super::super::Context;
 use super::record::Recorded;
@@ -9,7 +9,9 @@ use crate::breaker::event::RefusedBy;
 use crate::breaker::notice::News;
 use crate::breaker::outcome::Verdict;
 use crate::breaker::time::{Clock, Millis, Timestamp};
-use crate::breaker::{Admission, AdmissionRequest, Breaker, Mode, Phase, PhaseKind, Refusal, Report, Task};
+use crate::breaker::{
+    Admission, AdmissionRequest, Breaker, Mode, PermitKind, Phase, PhaseKind, Refusal, Report, Task,
+};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::name::Name;
@@ -17,7 +19,7 @@ use crate::output::say;
 use crate::plan::Plan;
 use crate::render::{wall_time, words};
 use crate::settings::value::{OnStateError, OnStoreError};
-use crate::store::place::OccupancyLock;
+use crate::store::place::{OccupancyLock, ProbeTurn};
 use crate::store::{ActivePermit, Answer, AnyStore, FailOver, LiveProbe, Store, StoreError, Updated};
 use crate::supervise::Finished;
 
@@ -28,6 +30,8 @@ pub struct Guard<'a> {
     context: &'a Context<'a>,
     store: Result<AnyStore, StoreError>,
     warned: Cell<bool>,
+    /// Held while this run probes although the state cannot be written.
+    turn: OnceCell<ProbeTurn>,
 }
 
 /// What is decided about a run that asks to be admitted.
@@ -71,7 +75,15 @@ type Question<'a> = &'a dyn Fn(&mut Breaker, Timestamp) -> Admission;
 
 impl<'a> Guard<'a> {
     pub fn new(name: &'a Name, plan: &'a Plan, program: &'a str, context: &'a Context) -> Guard<'a> {
-        Guard { name, plan, program, context, store: context.store(), warned: Cell::new(false) }
+        Guard {
+            name,
+            plan,
+            program,
+            context,
+            store: context.store(),
+            warned: Cell::new(false),
+            turn: OnceCell::new(),
+        }
     }
 
     /// Asks to run.
@@ -196,7 +208,14 @@ impl<'a> Guard<'a> {
             && let Ok(Some(snapshot)) = store.read(self.name)
         {
             let mut breaker = snapshot.without_dead_probes();
-            if let Admission::Refused(refusal) = question(&mut breaker, snapshot.now()) {
+            let mut admission = question(&mut breaker, snapshot.now());
+            if let (Admission::Granted(permit), StoreError::Busy { .. }) = (&admission, &error)
+                && matches!(permit.kind, PermitKind::Probe(_))
+                && !self.takes_turn(store)
+            {
+                admission = Admission::Refused(Refusal::new(RefusedBy::Probing, None));
+            }
+            if let Admission::Refused(refusal) = admission {
                 self.warn_once(&format!("{error}; this refusal is not counted"));
                 let refused = refused(&breaker, &snapshot.alive, &snapshot.clock, &refusal);
                 return Ok(Decision::Refused(refused));
@@ -204,6 +223,19 @@ impl<'a> Guard<'a> {
         }
         self.warn_once(&format!("{error}; running unguarded"));
         Ok(Decision::Unguarded)
+    }
+
+    /// Whether this run, of all that find the lock of a due breaker kept by a process that does nothing, is the one
+    /// that probes. What goes wrong here bounds nothing: the run goes on, as with any other trouble with the state.
+    fn takes_turn(&self, store: &AnyStore) -> bool {
+        if self.turn.get().is_some() {
+            return true;
+        }
+        match store.files().and_then(|files| files.take_probe_turn(self.name)) {
+            Ok(Some(turn)) => self.turn.set(turn).is_ok(),
+            Ok(None) => false,
+            Err(_) => true,
+        }
     }
 
     /// The state is asked again and again while a run waits or makes attempts; one warning is enough.

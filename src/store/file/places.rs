@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::{FileStore, Files, existing, lock, open, remove};
+use super::{FileStore, Files, JOURNAL, existing, lock, open, remove};
 use crate::name::Name;
-use crate::store::place::{self, OccupancyLock, Occupant, OwnerRecord};
+use crate::store::place::{self, OccupancyLock, Occupant, OwnerRecord, ProbeTurn};
 use crate::store::{Slot, Snapshot, StoreError};
 
 impl Files<'_> {
@@ -107,6 +107,13 @@ impl FileStore {
             }
         }
         Ok(None)
+    }
+
+    /// The right to probe a breaker whose lock cannot be had; `None`: another run has it.
+    pub fn take_probe_turn(&self, name: &Name) -> Result<Option<ProbeTurn>, StoreError> {
+        let path = self.files(name).path(JOURNAL);
+        let journal = open(&path, OFlags::RDWR)?;
+        ProbeTurn::take(journal).map_err(|source| StoreError::io("lock", &path, source))
     }
 
     /// The occupied places for runs at once, by their owner records.
