@@ -254,7 +254,7 @@ impl fmt::Display for StoreError {
             StoreError::NoDirectory => {
                 write!(
                     f,
-                    "no state directory: neither HOME nor a home in the password database; name one by --state-dir"
+                    "no state directory: HOME is unset and the user has no home directory; set --state-dir"
                 )
             }
             StoreError::Io { doing, path, source } => {
@@ -263,7 +263,8 @@ impl fmt::Display for StoreError {
             StoreError::Busy { path } => {
                 write!(
                     f,
-                    "{} has been locked by another process for 5s; who holds it: fuser {0}",
+                    "timed out after {}s waiting for the lock on {}; find the holder with `fuser {1}`",
+                    lock::LOCK_PATIENCE.as_secs(),
                     path.display()
                 )
             }

@@ -200,7 +200,7 @@ fn something_else_at_the_key() {
         let (sandbox, server) = (Sandbox::new(), Server::start());
         let host = server.host(&sandbox, "one");
         server.cli(value);
-        check(&host, "something that is no breaker stands at its key");
+        check(&host, "the key does not hold a breaker");
         host.run(&["status"]).code(0).says("brk: x: warning: ");
         assert_eq!(server.cli(&["DBSIZE"]), "1", "it is left alone");
         check_over(&host);
@@ -214,7 +214,7 @@ fn something_else_at_the_key_of_the_history() {
     let host = server.host(&sandbox, "one");
     server.cli(&["SET", "brk:{x}:history", "hello"]);
     let done = host.run(&FAIL);
-    warns_once(done.code(7), "something that is no breaker stands at its key");
+    warns_once(done.code(7), "the key does not hold a breaker");
     // Nothing is half written: the failure is in the host's own files, and only there.
     assert_eq!(host.with_store("").status("x")["totals"]["failure"], 1);
 }

@@ -10,7 +10,7 @@ use fd_lock::RwLock;
 use super::StoreError;
 
 /// How long to wait for the lock, in all.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The pause after the first attempt, about as long as the lock is held; each is twice as long as the one before, up
 /// to the longest.

@@ -87,7 +87,7 @@ impl Launcher<'_> {
     /// could give a place back when it ends, so it gets none.
     fn replace(&self, error: &Error, variables: &[(OsString, OsString)]) -> Result<Finished, Error> {
         say(&format!(
-            "{}: warning: {error}; brk gives its own place to the command, which runs unguarded: no time limit, no record, no report",
+            "{}: warning: {error}; out of file descriptors: exec'ing the command directly; no timeout, record or report",
             self.name
         ));
         let task = supervise::Task {

@@ -127,7 +127,7 @@ impl<'a> Guard<'a> {
             Ok(None) => Ok(Slot::Busy),
             Err(error) if self.plan.on_state_error == OnStateError::Refuse => Err(error.into()),
             Err(error) => {
-                self.warn_once(&format!("{error}; how many run at once is not bounded"));
+                self.warn_once(&format!("{error}; --max-concurrent is not enforced"));
                 Ok(Slot::Free(None))
             }
         }

@@ -33,7 +33,7 @@ impl Address {
         let parsed =
             redis::parse_redis_url(url).ok_or_else(|| BadUrl(format!("it is no URL; {RIGHT_FORM}")))?;
         if parsed.query().is_some() || parsed.fragment().is_some() {
-            return Err(BadUrl(format!("nothing may stand behind the number of the database; {RIGHT_FORM}")));
+            return Err(BadUrl(format!("unexpected text after the database number; {RIGHT_FORM}")));
         }
         let info = parsed
             .into_connection_info()

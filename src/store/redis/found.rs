@@ -102,8 +102,7 @@ impl HistoryRecord {
     }
 }
 
-pub const FOREIGN: &str =
-    "something that is no breaker stands at its key; delete it, or use another database";
+pub const FOREIGN: &str = "the key does not hold a breaker; delete it, or use another database";
 
 fn decode<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
     // The version first: a newer format may still look like this one.

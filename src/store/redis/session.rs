@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
     pub fn extend_deadline(&mut self) -> Result<(), StoreError> {
         let now = (self.platform.clocks)().up;
         if now >= self.started + PATIENCE {
-            return Err(self.unavailable("too many others change the same breaker at the same time"));
+            return Err(self.unavailable("gave up: too many concurrent updates"));
         }
         self.until = now + LIMIT;
         Ok(())
@@ -151,7 +151,7 @@ fn trouble(error: &RedisError) -> String {
         ),
     ];
     if error.kind() == ErrorKind::Parse {
-        return "what answers there speaks neither Redis nor Valkey".to_owned();
+        return "unexpected reply: not a Redis or Valkey server".to_owned();
     }
     match known.iter().find(|(word, _)| text.contains(word)) {
         Some((_, meaning)) => (*meaning).to_owned(),
