@@ -193,7 +193,7 @@ fn with_few_descriptors_the_command_runs_all_the_same() {
     let ignored = sandbox.shell("trap '' PIPE USR1; exec grep SigIgn /proc/self/status").stdout();
     for limit in 4..10 {
         let done = few(limit, "--timeout 1000 -- sh -c 'grep SigIgn /proc/self/status; exit 3'");
-        done.code(3).says("Too many open files").says("no time limit");
+        done.code(3).says("Too many open files").says("no timeout, record or report");
         assert_eq!(done.stdout(), ignored, "{limit}");
     }
     few(5, "-- ./no/such").code(127).says("cannot be executed");
@@ -210,7 +210,7 @@ fn what_takes_the_place_of_brk_keeps_nobody_out() {
     let daemon = "ulimit -S -n 100; setsid sleep 600 >/dev/null 2>&1 & echo $! > daemon";
     let limits = "--max-concurrent 1 --timeout 10ms --kill-after 0";
     let done = sandbox.shell(&format!("ulimit -S -n 9; exec brk run --name x {limits} -- sh -c '{daemon}'"));
-    done.code(0).says("no time limit");
+    done.code(0).says("no timeout, record or report");
     // As a probe, and as one of at most one at once; and what was left running by a normal end is not ended.
     sandbox.run(&["run", "--name", "x", "--max-concurrent", "1", "--", "true"]).code(0).quiet();
     let daemon = sandbox.read("daemon");
