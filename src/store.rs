@@ -16,6 +16,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::breaker::event::Event;
 use crate::breaker::policy::Policy;
@@ -128,6 +129,7 @@ pub enum StoreError {
     /// Another process kept the lock for too long.
     Busy {
         path: PathBuf,
+        waited: Duration,
     },
     /// Written by a newer program.
     Newer {
@@ -260,11 +262,11 @@ impl fmt::Display for StoreError {
             StoreError::Io { doing, path, source } => {
                 write!(f, "cannot {doing} {}: {source}", path.display())
             }
-            StoreError::Busy { path } => {
+            StoreError::Busy { path, waited } => {
                 write!(
                     f,
                     "timed out after {}s waiting for the lock on {}; find the holder with `fuser {1}`",
-                    lock::LOCK_PATIENCE.as_secs(),
+                    waited.as_secs(),
                     path.display()
                 )
             }

@@ -10,7 +10,7 @@ use fd_lock::RwLock;
 use super::StoreError;
 
 /// How long to wait for the lock, in all.
-pub(super) const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The pause after the first attempt, about as long as the lock is held; each is twice as long as the one before, up
 /// to the longest.
@@ -34,7 +34,7 @@ pub fn acquire(file: File, path: &Path) -> Result<Locked, StoreError> {
             return Err(StoreError::io("lock", path, error));
         }
         if waited >= LOCK_PATIENCE {
-            return Err(StoreError::Busy { path: path.to_owned() });
+            return Err(StoreError::Busy { path: path.to_owned(), waited: LOCK_PATIENCE });
         }
         std::thread::sleep(pause);
         waited += pause;
