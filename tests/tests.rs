@@ -16,6 +16,7 @@ mod cron;
 mod dependencies;
 mod examples;
 mod faults;
+mod formats;
 mod fuzz;
 mod generated;
 mod inherited;
