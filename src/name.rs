@@ -32,6 +32,19 @@ const LONGEST_ESCAPED: usize = 200;
 const BASE32_MARK: &str = "%~";
 
 impl Name {
+    /// What is wrong with a text as a name.
+    pub fn check(text: &str) -> Result<(), BadName> {
+        if text.is_empty() {
+            Err(BadName::Empty)
+        } else if text.len() > LONGEST {
+            Err(BadName::TooLong(text.len()))
+        } else if text.chars().any(char::is_control) {
+            Err(BadName::Control)
+        } else {
+            Ok(())
+        }
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -83,15 +96,7 @@ impl FromStr for Name {
     type Err = BadName;
 
     fn from_str(text: &str) -> Result<Name, BadName> {
-        if text.is_empty() {
-            Err(BadName::Empty)
-        } else if text.len() > LONGEST {
-            Err(BadName::TooLong(text.len()))
-        } else if text.chars().any(char::is_control) {
-            Err(BadName::Control)
-        } else {
-            Ok(Name(text.to_owned()))
-        }
+        Name::check(text).map(|()| Name(text.to_owned()))
     }
 }
 

@@ -149,7 +149,7 @@ fn a_long_configuration_costs_little() {
     sandbox.write("long.toml", &config);
     let check = |file: &str| instructions(&sandbox, &["check", "--config", file, "closed"], 0);
     let (without, with) = (check("none.toml"), check("long.toml"));
-    // Measured: 1.4 times in this binary, which is not optimised. To parse the whole file makes it 4.6 times.
+    // Optimised, it is 1.19 times, and is to stay below 1.2. To parse the whole file would make it 4.6 times.
     assert!(
         with as f64 <= without as f64 * 1.5,
         "{without} instructions without keys, {with} with a hundred"

@@ -46,7 +46,7 @@ pub struct Section {
 pub enum Scope {
     Defaults,
     /// A name, or a pattern, which is a name too.
-    Breaker(String),
+    Breaker(&'static str),
     /// Not a section at all, and why.
     Broken(String),
 }
@@ -265,27 +265,31 @@ fn parse(path: &Path, bytes: Vec<u8>) -> Result<Vec<Section>, Error> {
 
 /// The sections of a file of the usual form, each to be parsed when it is needed.
 fn outlined(file: &'static File) -> Option<Vec<Section>> {
-    let section = |part: super::outline::Part<'static>| {
+    let parts = outline(&file.text)?;
+    let mut sections = Vec::with_capacity(parts.len());
+    for part in parts {
         let scope = match part.head {
             Head::Defaults => Scope::Defaults,
-            Head::Breaker(name) => Scope::Breaker(name.parse::<Name>().ok()?.to_string()),
+            Head::Breaker(name) => Name::check(name).map(|()| Scope::Breaker(name)).ok()?,
         };
-        Some(Section {
+        sections.push(Section {
             place: Place { file, offset: part.start },
             scope,
             base: part.body.start,
             body: &file.text[part.body],
             keys: OnceCell::new(),
-        })
-    };
-    outline(&file.text)?.into_iter().map(section).collect()
+        });
+    }
+    Some(sections)
 }
 
 const EXPECTED: &str = "expected [defaults], [breaker.NAME] or [breaker.\"db-*\"]";
 
 fn breaker(place: Place, name: &str, value: DeValue<'static>) -> Section {
-    match (value, name.parse::<Name>()) {
-        (DeValue::Table(keys), Ok(_)) => Section::parsed(place, Scope::Breaker(name.to_owned()), keys),
+    match (value, Name::check(name)) {
+        (DeValue::Table(keys), Ok(())) => {
+            Section::parsed(place, Scope::Breaker(String::leak(name.to_owned())), keys)
+        }
         (DeValue::Table(_), Err(flaw)) => broken(place, format!("[breaker.{name:?}]: {flaw}")),
         (_, _) => broken(
             place,

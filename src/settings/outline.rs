@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use memchr::{memchr, memchr_iter, memmem};
+
 /// A section as its head says.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Part<'a> {
@@ -20,46 +22,36 @@ pub enum Head<'a> {
     Breaker(&'a str),
 }
 
-/// The sections of a text, or `None` if only a parser can say.
+/// The sections of a text, or `None` if only a parser can say. Every run does this, so it visits only the brackets.
 pub fn outline(text: &str) -> Option<Vec<Part<'_>>> {
+    let bytes = text.as_bytes();
     // A text over several lines may hold lines that look like heads.
-    if text.contains("\"\"\"") || (text.contains('\'') && text.contains("'''")) {
+    if [b"\"\"\"", b"'''"].iter().any(|quotes| memmem::find(bytes, *quotes).is_some()) {
         return None;
     }
-    let starts = starts(text)?;
-    let above = &text[..starts.first().copied().unwrap_or(text.len())];
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    for at in memchr_iter(b'[', bytes) {
+        match bytes[..at].iter().rposition(|byte| !matches!(byte, b' ' | b'\t')) {
+            Some(before) if bytes[before] != b'\n' => continue,
+            Some(before) if before + 1 == at => {}
+            None if at == 0 => {}
+            // It is indented, and may begin a head or not.
+            Some(_) | None => return None,
+        }
+        if let Some(last) = parts.last_mut() {
+            last.body.end = at;
+        }
+        let line = memchr(b'\n', &bytes[at..]).map_or(text.len(), |len| at + len);
+        parts.push(Part { head: head(&text[at..line])?, start: at, body: line..text.len() });
+    }
+    let above = &text[..parts.first().map_or(text.len(), |part| part.start)];
     if !above.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         return None;
     }
-    let mut parts = Vec::with_capacity(starts.len());
-    for (index, &start) in starts.iter().enumerate() {
-        let end = starts.get(index + 1).copied().unwrap_or(text.len());
-        let line = text[start..end].find('\n').map_or(end, |len| start + len);
-        parts.push(Part { head: head(&text[start..line])?, start, body: line..end });
-    }
     let mut heads: Vec<_> = parts.iter().map(|part| part.head).collect();
     heads.sort_unstable();
-    heads.dedup();
-    (heads.len() == parts.len()).then_some(parts)
-}
-
-/// The brackets at the start of a line; `None` if one is indented, which may be a head or not.
-fn starts(text: &str) -> Option<Vec<usize>> {
-    let bytes = text.as_bytes();
-    let mut starts = Vec::new();
-    for (at, _) in text.match_indices('[') {
-        let mut before = at;
-        while before > 0 && matches!(bytes[before - 1], b' ' | b'\t') {
-            before -= 1;
-        }
-        let is_first = before == 0 || bytes[before - 1] == b'\n';
-        match is_first {
-            true if before == at => starts.push(at),
-            true => return None,
-            false => {}
-        }
-    }
-    Some(starts)
+    let is_unique = heads.windows(2).all(|pair| pair[0] != pair[1]);
+    is_unique.then_some(parts)
 }
 
 fn head(line: &str) -> Option<Head<'_>> {

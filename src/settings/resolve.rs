@@ -179,7 +179,7 @@ fn rank(section: &Section, name: Option<&Name>) -> Option<Rank> {
     match (&section.scope, name) {
         (Scope::Defaults, _) => Some(Rank::Defaults),
         (Scope::Breaker(_), None) | (Scope::Broken(_), _) => None,
-        (Scope::Breaker(scope), Some(name)) if scope == name.as_str() => Some(Rank::Name),
+        (Scope::Breaker(scope), Some(name)) if *scope == name.as_str() => Some(Rank::Name),
         (Scope::Breaker(scope), Some(name)) => {
             if !(scope.contains('*') || scope.contains('?') || scope.contains('[')) {
                 return None;
