@@ -24,13 +24,15 @@ use crate::breaker::time::Clock;
 
 /// The newest format that this program reads and writes.
 ///
-/// - 1: version 0.1.0. Since then fields with a default were added to the state: `Opening::outage` and `runs`, `Breaker::notices`, the length of an outage on `closed`,
-///   `Totals::reopened`, `Policy::cooldown_runs`. A 0.1.0 `brk` drops them, and goes by the time part of a cooldown alone.
+/// - 1: version 0.1.0. Since then fields with a default were added to the state: `Opening::outage` and `runs`,
+///   `Totals::reopened`, `Policy::cooldown_runs`, `Breaker::notices`, and to the event `closed` how long the outage was. A
+///   0.1.0 `brk` drops them, and goes by the time part of a cooldown alone. `last_heard` is no longer written; 0.1.0 does
+///   without it.
 /// - 2: the event `inconclusive`.
 ///
 /// A record bears the lowest version that has all it says, so that an older `brk` on the same files, or on the same shared
-/// store, goes on as long as it can. Without a new version may be added: a field that has a serde default, that is left
-/// out when it has that value, and that a `brk` without it may drop without becoming wrong. A new event, or a new variant of
+/// store, goes on as long as it can. Without a new version may be added: a field that has a serde default,
+/// and that a `brk` without it may drop without becoming wrong. A new event, or a new variant of
 /// any kind, takes a new version here and a line in `lowest_version`: an older `brk` then refuses the record and leaves it alone.
 pub const VERSION: u32 = 2;
 
