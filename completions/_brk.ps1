@@ -72,6 +72,8 @@ Register-ArgumentCompleter -Native -CommandName 'brk' -ScriptBlock {
             [CompletionResult]::new('--success-on', '--success-on', [CompletionResultType]::ParameterName, 'Outcomes that are successes: codes, ranges, signals, timeout, not-started (0,100-110,SIGPIPE)')
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Outcomes that are failures')
             [CompletionResult]::new('--ignore-on', '--ignore-on', [CompletionResultType]::ParameterName, 'Outcomes that say nothing about what the command depends on')
+            [CompletionResult]::new('--tell', '--tell', [CompletionResultType]::ParameterName, 'Let the command say what its run means, and when to come back, in the file BRK_TELL')
+            [CompletionResult]::new('--max-retry-after', '--max-retry-after', [CompletionResultType]::ParameterName, 'The longest wait that a command may ask for with --tell [default: 24h]')
             [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'Stop the command and its descendants after this long; 0 is no limit [default: 0s]')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Stop the command and its descendants after this long; 0 is no limit [default: 0s]')
             [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'Signal sent on timeout [default: TERM]')

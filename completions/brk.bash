@@ -1189,7 +1189,7 @@ _brk() {
             return 0
             ;;
         brk__subcmd__run)
-            opts="-t -s -k -q -h --name --failures --failure-rate --slow-rate --slow-after --window --min-calls --trip-on --cooldown --backoff --max-cooldown --jitter --run-at-least-every --probes --probe-successes --probe-failures --probe-command --probe --probe-timeout --profile --success-on --fail-on --ignore-on --timeout --signal --kill-after --preserve-status --kill-leftovers --quiet --refused-exit --observe --on-state-error --on-store-error --report --retries --retry-delay --retry-backoff --retry-max-delay --retry-jitter --wait --max-concurrent --fallback --fallback-on --output --remind-every --success-exit --on-open --on-close --on-change --state-dir --config --store --store-password-file --color --help"
+            opts="-t -s -k -q -h --name --failures --failure-rate --slow-rate --slow-after --window --min-calls --trip-on --cooldown --backoff --max-cooldown --jitter --run-at-least-every --probes --probe-successes --probe-failures --probe-command --probe --probe-timeout --profile --success-on --fail-on --ignore-on --tell --max-retry-after --timeout --signal --kill-after --preserve-status --kill-leftovers --quiet --refused-exit --observe --on-state-error --on-store-error --report --retries --retry-delay --retry-backoff --retry-max-delay --retry-jitter --wait --max-concurrent --fallback --fallback-on --output --remind-every --success-exit --on-open --on-close --on-change --state-dir --config --store --store-password-file --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1284,6 +1284,14 @@ _brk() {
                     return 0
                     ;;
                 --ignore-on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tell)
+                    COMPREPLY=($(compgen -W "true false" -- "${cur}"))
+                    return 0
+                    ;;
+                --max-retry-after)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1656,7 +1664,7 @@ _brk_with_names() {
         _brk_list < <("$1" profiles --names 2>/dev/null)
         return
         ;;
-    *,--backoff | *,--color | *,--config | *,--cooldown | *,--fail-on | *,--failure-rate | *,--failures | *,--fallback | *,--fallback-on | *,--for | *,--ignore-on | *,--jitter | *,--kill-after | *,--lines | *,--max-concurrent | *,--max-cooldown | *,--min-calls | *,--on-change | *,--on-close | *,--on-open | *,--on-state-error | *,--on-store-error | *,--output | *,--probe | *,--probe-command | *,--probe-failures | *,--probe-successes | *,--probe-timeout | *,--probes | *,--reason | *,--refused-exit | *,--remind-every | *,--report | *,--retries | *,--retry-backoff | *,--retry-delay | *,--retry-jitter | *,--retry-max-delay | *,--run-at-least-every | *,--signal | *,--since | *,--slow-after | *,--slow-rate | *,--state-dir | *,--store | *,--store-password-file | *,--success-on | *,--svg | *,--timeout | *,--trip-on | *,--window | *,-k | *,-n | *,-o | *,-s | *,-t) ;;
+    *,--backoff | *,--color | *,--config | *,--cooldown | *,--fail-on | *,--failure-rate | *,--failures | *,--fallback | *,--fallback-on | *,--for | *,--ignore-on | *,--jitter | *,--kill-after | *,--lines | *,--max-concurrent | *,--max-cooldown | *,--max-retry-after | *,--min-calls | *,--on-change | *,--on-close | *,--on-open | *,--on-state-error | *,--on-store-error | *,--output | *,--probe | *,--probe-command | *,--probe-failures | *,--probe-successes | *,--probe-timeout | *,--probes | *,--reason | *,--refused-exit | *,--remind-every | *,--report | *,--retries | *,--retry-backoff | *,--retry-delay | *,--retry-jitter | *,--retry-max-delay | *,--run-at-least-every | *,--signal | *,--since | *,--slow-after | *,--slow-rate | *,--state-dir | *,--store | *,--store-password-file | *,--success-on | *,--svg | *,--timeout | *,--trip-on | *,--window | *,-k | *,-n | *,-o | *,-s | *,-t) ;;
     profiles,*)
         if [[ $cur != -* ]]; then
             _brk_list < <("$1" profiles --names 2>/dev/null)

@@ -68,6 +68,8 @@ set edit:completion:arg-completer[brk] = {|@words|
             cand --success-on 'Outcomes that are successes: codes, ranges, signals, timeout, not-started (0,100-110,SIGPIPE)'
             cand --fail-on 'Outcomes that are failures'
             cand --ignore-on 'Outcomes that say nothing about what the command depends on'
+            cand --tell 'Let the command say what its run means, and when to come back, in the file BRK_TELL'
+            cand --max-retry-after 'The longest wait that a command may ask for with --tell [default: 24h]'
             cand -t 'Stop the command and its descendants after this long; 0 is no limit [default: 0s]'
             cand --timeout 'Stop the command and its descendants after this long; 0 is no limit [default: 0s]'
             cand -s 'Signal sent on timeout [default: TERM]'

@@ -71,6 +71,9 @@ complete -c brk -n "__fish_brk_using_subcommand run" -l profile -d 'The exit cod
 complete -c brk -n "__fish_brk_using_subcommand run" -l success-on -d 'Outcomes that are successes: codes, ranges, signals, timeout, not-started (0,100-110,SIGPIPE)' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l fail-on -d 'Outcomes that are failures' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -l ignore-on -d 'Outcomes that say nothing about what the command depends on' -r
+complete -c brk -n "__fish_brk_using_subcommand run" -l tell -d 'Let the command say what its run means, and when to come back, in the file BRK_TELL' -r -f -a "true\t''
+false\t''"
+complete -c brk -n "__fish_brk_using_subcommand run" -l max-retry-after -d 'The longest wait that a command may ask for with --tell [default: 24h]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -s t -l timeout -d 'Stop the command and its descendants after this long; 0 is no limit [default: 0s]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -s s -l signal -d 'Signal sent on timeout [default: TERM]' -r
 complete -c brk -n "__fish_brk_using_subcommand run" -s k -l kill-after -d 'Delay from that signal to SIGKILL; if set, also applies when brk is signalled [default: 5s]' -r
@@ -293,7 +296,7 @@ function __brk_has_operand
     for word in (commandline -opc)
         if test $is_value -eq 1
             set is_value 0
-        else if contains -- $word --backoff --color --config --cooldown --fail-on --failure-rate --failures --fallback --fallback-on --for --ignore-on --jitter --kill-after --lines --max-concurrent --max-cooldown --min-calls --name --on-change --on-close --on-open --on-state-error --on-store-error --output --probe --probe-command --probe-failures --probe-successes --probe-timeout --probes --profile --reason --refused-exit --remind-every --report --retries --retry-backoff --retry-delay --retry-jitter --retry-max-delay --run-at-least-every --signal --since --slow-after --slow-rate --state-dir --store --store-password-file --success-on --svg --timeout --trip-on --window -k -n -o -s -t
+        else if contains -- $word --backoff --color --config --cooldown --fail-on --failure-rate --failures --fallback --fallback-on --for --ignore-on --jitter --kill-after --lines --max-concurrent --max-cooldown --max-retry-after --min-calls --name --on-change --on-close --on-open --on-state-error --on-store-error --output --probe --probe-command --probe-failures --probe-successes --probe-timeout --probes --profile --reason --refused-exit --remind-every --report --retries --retry-backoff --retry-delay --retry-jitter --retry-max-delay --run-at-least-every --signal --since --slow-after --slow-rate --state-dir --store --store-password-file --success-on --svg --timeout --trip-on --window -k -n -o -s -t
             set is_value 1
         else if not string match -q -- '-*' $word
             set operands (math $operands + 1)

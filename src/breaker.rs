@@ -59,7 +59,7 @@ pub struct Breaker {
     pub window: Window,
     /// The back-off level of the last opening.
     pub level: u32,
-    /// The wait chosen at the last opening, jitter included.
+    /// The wait chosen at the last opening, jitter included, as if no command had asked for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cooldown: Option<Millis>,
     /// When probes last closed it: the memory of flapping.
@@ -253,6 +253,14 @@ impl Breaker {
         self.totals.lost += 1;
         let kind = EventKind::Lost { since: probe.since, pid: probe.pid };
         self.events.push(Event { generation: probe.generation, kind });
+    }
+
+    /// How long it waits at its opening, or waited at the last one.
+    pub fn current_wait(&self) -> Option<Millis> {
+        match self.phase.opening() {
+            Some(opening) if opening.told.retry_after.is_some() => Some(opening.retry_at.since(opening.at)),
+            _ => self.cooldown,
+        }
     }
 
     pub fn counts(&self, now: Timestamp) -> Counts {

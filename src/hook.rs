@@ -94,7 +94,7 @@ fn run_one(script: &OsString, change: &Change) -> Result<(), String> {
 fn variables(change: &Change) -> [(OsString, OsString); 7] {
     let breaker = &change.updated.breaker;
     let opening = breaker.phase.opening();
-    let reason = opening.map(|opening| words::opened_by(&opening.why));
+    let reason = opening.map(|opening| words::opened_by(&opening.why, &opening.told));
     let exit = change.ending.and_then(|ending| ending.exit()).map(|code| code.to_string());
     let signal =
         change.ending.and_then(|ending| ending.signal()).map(|number| signal::name(number).into_owned());

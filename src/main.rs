@@ -25,6 +25,7 @@ mod settings;
 mod signal;
 mod store;
 mod supervise;
+mod tell;
 
 use std::ffi::OsString;
 

@@ -27,6 +27,7 @@ pub struct Plan {
     pub rules: Rules,
     pub limits: Limits,
     pub check: Option<Check>,
+    pub tell: Tell,
     pub mode: Mode,
     pub refusal: Refusal,
     pub on_timeout: OnTimeout,
@@ -42,6 +43,14 @@ pub struct Plan {
     /// What a run that shows only news wants to know.
     pub notify: Option<Notify>,
     pub hooks: Hooks,
+}
+
+/// Whether a command may say itself what its run means.
+#[derive(Clone, Copy, Debug)]
+pub enum Tell {
+    No,
+    /// With the longest wait that it may ask for.
+    UpTo(Millis),
 }
 
 /// Further attempts after a failure.
@@ -97,6 +106,7 @@ pub enum Quiet {
 
 const KILL_AFTER: Duration = Duration::from_secs(5);
 const PROBE_TIMEOUT: Millis = Millis(30_000);
+const MAX_RETRY_AFTER: Millis = Millis(86_400_000);
 const RETRY_DELAY: Millis = Millis(1_000);
 const RETRY_MAX_DELAY: Millis = Millis(60_000);
 const REMIND_EVERY: Millis = Millis(86_400_000);
@@ -113,6 +123,10 @@ impl Plan {
                 Check { script, limits: Limits { timeout, ..limits.clone() } }
             }),
             limits,
+            tell: match settings.tell {
+                Some(true) => Tell::UpTo(settings.max_retry_after.unwrap_or(MAX_RETRY_AFTER)),
+                _ => Tell::No,
+            },
             mode: if settings.observe == Some(true) { Mode::Observe } else { Mode::Enforce },
             refusal: Refusal {
                 exit: settings.refused_exit.unwrap_or(exit::REFUSED),

@@ -169,6 +169,8 @@ pub struct Settings {
     pub signal: Option<i32>,
     pub kill_after: Option<Millis>,
     pub preserve_status: Option<bool>,
+    pub tell: Option<bool>,
+    pub max_retry_after: Option<Millis>,
     pub kill_leftovers: Option<bool>,
     pub quiet: Option<bool>,
     pub refused_exit: Option<u8>,

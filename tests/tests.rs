@@ -46,6 +46,7 @@ mod store_address;
 mod store_trouble;
 mod storm;
 mod supervise;
+mod tell;
 mod tidy;
 mod tools;
 mod tty;

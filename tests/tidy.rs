@@ -38,6 +38,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("output", &["error"]),
     ("env", &["breaker", "lookup", "store", "supervise"]),
     ("hook", &["breaker", "name", "output", "render", "signal", "store", "supervise"]),
+    ("tell", &["breaker", "settings::value"]),
     ("settings", &["breaker", "env", "error", "name", "plan", "profile", "signal", "store::Address"]),
     ("plan", &["breaker", "error", "exit", "hook", "settings", "signal", "supervise"]),
     ("cli", &["breaker", "error", "exit", "name", "output", "profile", "settings"]),

@@ -1,7 +1,7 @@
 //! What a request and a breaker say to each other: who asks, what is answered, how it ended.
 
 use super::PhaseKind;
-use super::event::RefusedBy;
+use super::event::{RefusedBy, Told};
 use super::notice::{News, Notify};
 use super::outcome::{Ending, Verdict};
 use super::policy::Policy;
@@ -100,6 +100,10 @@ pub struct Report {
     pub task: Task,
     /// Whether the run wants to know what of it is news, and the phase that it found.
     pub notify: Option<(Notify, PhaseKind)>,
+    /// What the command said.
+    pub told: Told,
+    /// What of the wait that it asked for is granted, if this is a failure; zero asks for nothing.
+    pub least_wait: Millis,
 }
 
 impl Report {

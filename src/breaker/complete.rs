@@ -1,6 +1,6 @@
 //! How a run ended, heard: what moves the machine from phase to phase.
 
-use super::event::{Event, EventKind, OpenedBy, Run};
+use super::event::{Event, EventKind, OpenedBy, Run, Told};
 use super::outcome::{Ending, Outcome, Verdict};
 use super::policy::Policy;
 use super::time::{Millis, Timestamp};
@@ -12,6 +12,8 @@ use super::{
 /// A wait as it is chosen at an opening.
 pub(super) struct Wait {
     pub time: Millis,
+    /// What the next opening backs off from: the time without what a command asked for.
+    pub untold: Millis,
     pub runs: u32,
     /// When the number of runs does not matter any more, from the opening on.
     pub limit: Millis,
@@ -19,16 +21,22 @@ pub(super) struct Wait {
 
 impl Wait {
     pub(super) fn of_level(policy: &Policy, level: u32, random: f64) -> Wait {
-        Wait {
-            time: backoff::jittered(policy, backoff::cooldown(policy, level), random),
-            runs: backoff::cooldown_runs(policy, level),
-            limit: policy.max_cooldown,
-        }
+        let time = backoff::jittered(policy, backoff::cooldown(policy, level), random);
+        Wait { time, untold: time, runs: backoff::cooldown_runs(policy, level), limit: policy.max_cooldown }
     }
 
     /// A wait that no run ends.
     pub(super) fn of_time(time: Millis) -> Wait {
-        Wait { time, runs: 0, limit: Millis::ZERO }
+        Wait { time, untold: time, runs: 0, limit: Millis::ZERO }
+    }
+
+    /// The wait of a level, or `least` if that is longer. Jitter only adds.
+    fn at_least(policy: &Policy, level: u32, least: Millis, random: f64) -> Wait {
+        let wait = Wait::of_level(policy, level, random);
+        if least <= backoff::cooldown(policy, level) {
+            return wait;
+        }
+        Wait { untold: wait.time, ..Wait::of_time(backoff::jittered(policy, least, random)) }
     }
 }
 
@@ -57,6 +65,7 @@ impl Breaker {
             probe,
             slow,
             check: report.task == Task::Check,
+            told: report.told.clone(),
         };
         let asked = report.notify.map(|(notify, found)| (notify, found, report.program.clone()));
         let ending = report.ending;
@@ -133,13 +142,13 @@ impl Breaker {
         self.window.push(Call { at: now, failed, slow }, policy.window);
         if let Some(why) = self.broken_rule(report, policy, now) {
             let level = self.next_level(now);
-            self.open_for(why, level, policy, now, random);
+            self.open_for(why, level, report, policy, now, random);
         }
     }
 
     fn broken_rule(&self, report: &Report, policy: &Policy, now: Timestamp) -> Option<OpenedBy> {
         let last = report.ending;
-        if report.verdict == Verdict::Trip {
+        if report.verdict == Verdict::Trip || !report.least_wait.is_zero() {
             return Some(OpenedBy::TripOn { last });
         }
         if policy.failures.is_some_and(|limit| self.streak >= limit.get()) {
@@ -175,9 +184,10 @@ impl Breaker {
             Verdict::Failure | Verdict::Trip => {
                 *failures += 1;
                 let failures = *failures;
-                if failures >= policy.probe_failures.get() || report.verdict == Verdict::Trip {
+                let at_once = report.verdict == Verdict::Trip || !report.least_wait.is_zero();
+                if failures >= policy.probe_failures.get() || at_once {
                     let why = OpenedBy::Probe { failures, last: report.ending };
-                    self.open_for(why, self.level.saturating_add(1), policy, now, random);
+                    self.open_for(why, self.level.saturating_add(1), report, policy, now, random);
                 }
             }
         }
@@ -195,11 +205,19 @@ impl Breaker {
         self.emit(EventKind::Closed { outage: length, refused });
     }
 
-    fn open_for(&mut self, why: OpenedBy, level: u32, policy: &Policy, now: Timestamp, random: f64) {
-        let wait = Wait::of_level(policy, level, random);
-        let runs = wait.runs;
-        let retry_at = self.open(why.clone(), level, wait, now);
-        self.emit(EventKind::Opened { why, retry_at, runs });
+    fn open_for(
+        &mut self,
+        why: OpenedBy,
+        level: u32,
+        report: &Report,
+        policy: &Policy,
+        now: Timestamp,
+        random: f64,
+    ) {
+        let wait = Wait::at_least(policy, level, report.least_wait, random);
+        let (runs, told) = (wait.runs, report.told.clone());
+        let retry_at = self.open(why.clone(), told.clone(), level, wait, now);
+        self.emit(EventKind::Opened { why, retry_at, runs, told });
     }
 
     /// After a probe that was inconclusive: nothing was learned, so the breaker waits again at the level it has. At
@@ -211,12 +229,19 @@ impl Breaker {
         let mut wait = Wait::of_level(policy, 0, random);
         wait.runs = wait.runs.max(1);
         let runs = wait.runs;
-        let retry_at = self.begin_wait(opening.why, opening.outage, wait, now);
+        let retry_at = self.begin_wait(opening.why, opening.told, opening.outage, wait, now);
         self.emit(EventKind::Inconclusive { retry_at, runs });
     }
 
     /// Opens, and says until when.
-    pub(super) fn open(&mut self, why: OpenedBy, level: u32, wait: Wait, now: Timestamp) -> Timestamp {
+    pub(super) fn open(
+        &mut self,
+        why: OpenedBy,
+        told: Told,
+        level: u32,
+        wait: Wait,
+        now: Timestamp,
+    ) -> Timestamp {
         let began = Outage { since: now, refused: self.totals.refused };
         let outage = self.phase.opening().map_or(Some(began), |opening| opening.outage);
         match (&self.phase, &why) {
@@ -226,18 +251,25 @@ impl Breaker {
             (Phase::Open(_) | Phase::HalfOpen { .. }, _) => {}
         }
         self.level = level;
-        self.begin_wait(why, outage, wait, now)
+        self.begin_wait(why, told, outage, wait, now)
     }
 
-    fn begin_wait(&mut self, why: OpenedBy, outage: Option<Outage>, wait: Wait, now: Timestamp) -> Timestamp {
+    fn begin_wait(
+        &mut self,
+        why: OpenedBy,
+        told: Told,
+        outage: Option<Outage>,
+        wait: Wait,
+        now: Timestamp,
+    ) -> Timestamp {
         let retry_at = now.saturating_add(wait.time);
         let runs = (wait.runs > 0).then(|| RunPart {
             needed: wait.runs,
             base: self.totals.refused,
             until: now.saturating_add(wait.limit),
         });
-        self.change_phase(Phase::Open(Opening { at: now, retry_at, why, outage, runs }), now);
-        self.cooldown = Some(wait.time);
+        self.change_phase(Phase::Open(Opening { at: now, retry_at, why, outage, runs, told }), now);
+        self.cooldown = Some(wait.untold);
         retry_at
     }
 

@@ -46,6 +46,8 @@ pub enum EventKind {
         /// How many runs must be refused, too, before a probe is due.
         #[serde(default, skip_serializing_if = "is_zero")]
         runs: u32,
+        #[serde(default, skip_serializing_if = "Told::is_silent")]
+        told: Told,
     },
     HalfOpen,
     /// A probe ended without saying anything about the dependency; the breaker waits again.
@@ -92,6 +94,18 @@ pub struct Run {
     /// The cheap check of a probe, in the place of the command.
     #[serde(default, skip_serializing_if = "is_false")]
     pub check: bool,
+    #[serde(default, skip_serializing_if = "Told::is_silent")]
+    pub told: Told,
+}
+
+/// What a command said of its own run, beside its outcome.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// How long it was asked to wait, without any bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<Millis>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Why a run was not admitted.
@@ -169,6 +183,13 @@ fn is_zero(value: &u32) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
 fn is_zero_count(value: &u64) -> bool {
     *value == 0
+}
+
+impl Told {
+    /// Whether nothing was said.
+    pub fn is_silent(&self) -> bool {
+        *self == Told::default()
+    }
 }
 
 impl RefusedBy {

@@ -101,11 +101,11 @@ impl Breaker {
                     let runs = opening.runs_left(shared.totals.refused, shared_now);
                     let limit = opening.runs.as_ref().map(|part| part.until.since(shared_now));
                     let time = opening.retry_at.since(shared_now);
-                    let wait = Wait { time, runs, limit: limit.unwrap_or_default() };
-                    let why = opening.why.clone();
-                    let retry_at = self.open(why.clone(), shared.level, wait, now);
+                    let wait = Wait { time, untold: time, runs, limit: limit.unwrap_or_default() };
+                    let (why, told) = (opening.why.clone(), opening.told.clone());
+                    let retry_at = self.open(why.clone(), told.clone(), shared.level, wait, now);
                     self.cooldown = shared.cooldown;
-                    self.emit(EventKind::Opened { why, retry_at, runs });
+                    self.emit(EventKind::Opened { why, retry_at, runs, told });
                 }
             }
             None if was_open && self.phase != Phase::Closed => self.close(now),

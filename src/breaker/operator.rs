@@ -1,7 +1,7 @@
 //! What an operator does to a breaker. Each of these raises the generation, so runs in flight become late.
 
 use super::complete::Wait;
-use super::event::{EventKind, Hold, OpenedBy};
+use super::event::{EventKind, Hold, OpenedBy, Told};
 use super::time::Timestamp;
 use super::{Breaker, Phase, TripFor, backoff};
 
@@ -35,8 +35,10 @@ impl Breaker {
                 backoff::jittered(policy, backoff::cooldown(policy, level), random)
             }
         };
-        let retry_at =
-            self.open(OpenedBy::Operator { reason: reason.clone() }, level, Wait::of_time(wait), now);
+        let retry_at = {
+            let why = OpenedBy::Operator { reason: reason.clone() };
+            self.open(why, Told::default(), level, Wait::of_time(wait), now)
+        };
         self.emit(EventKind::Tripped { reason, retry_at });
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::OpenedBy;
+use super::event::{OpenedBy, Told};
 use super::time::Timestamp;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,9 @@ pub struct Opening {
     /// The run part of the wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<RunPart>,
+    /// What the command said whose end opened it.
+    #[serde(default, skip_serializing_if = "Told::is_silent")]
+    pub told: Told,
 }
 
 /// From the opening of a closed breaker until it closes again, whatever probes say meanwhile.

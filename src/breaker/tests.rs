@@ -205,7 +205,16 @@ impl Bench {
         // Slow is more than `slow_after`, and as long as that is not slow.
         let limit = self.policy.slow_after.unwrap_or(Millis(1));
         let duration = if end.starts_with(char::is_uppercase) { limit.plus(Millis(1)) } else { limit };
-        let report = Report { ending, verdict, duration, program: "prog".to_owned(), task, notify: None };
+        let report = Report {
+            ending,
+            verdict,
+            duration,
+            program: "prog".to_owned(),
+            task,
+            told: event::Told::default(),
+            least_wait: Millis::ZERO,
+            notify: None,
+        };
         let before = self.breaker.clone();
         match self.breaker.complete(permit, report, &self.policy, Timestamp(self.now), self.random) {
             Completion::Late(_) => {

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use super::Context;
 use super::after_change::{Cause, after_change};
-use crate::breaker::event::RefusedBy;
+use crate::breaker::event::{RefusedBy, Told};
 use crate::breaker::notice::News;
 use crate::breaker::outcome::{Ending, Outcome, Verdict};
 use crate::breaker::time::Millis;
@@ -74,7 +74,14 @@ pub fn run(args: RunArgs, context: &Context) -> Result<Exit, Error> {
     let program = program(&args.command);
     let guard = Guard::new(name, &plan, &program, context);
     let held = hold_back(&plan, name, context);
-    let launcher = Launcher { name, plan: &plan, command: &args.command, held: held.as_ref(), context };
+    let launcher = Launcher {
+        name,
+        plan: &plan,
+        command: &args.command,
+        held: held.as_ref(),
+        context,
+        files: guard.files(),
+    };
     let story = Story { name, program: &program, plan: &plan, guard: &guard, launcher, context };
 
     let mut results = Vec::new();
@@ -126,9 +133,9 @@ impl<'a> Story<'a> {
                 (Decision::Refused(refused), None) => return Ok(End::Refused(refused)),
                 (Decision::Stopped(exit), _) => return Ok(End::Stopped(exit)),
             };
-            let finished = self.launcher.run_command(permit.as_mut(), slot.as_mut(), attempt)?;
-            let verdict = self.classify(&finished);
-            let result = self.record(permit, &finished, verdict, Task::Command, results);
+            let (finished, statement) = self.launcher.run_command(permit.as_mut(), slot.as_mut(), attempt)?;
+            let (verdict, told) = statement.applied(&finished.ending, self.classify(&finished));
+            let result = self.record(permit, &finished, verdict, told, Task::Command, results);
             self.follow_up_result(&result);
             let is_retried =
                 result.has_failed() && !result.has_left_open() && attempt <= self.plan.retry.times;
@@ -189,13 +196,13 @@ impl<'a> Story<'a> {
             (Some(check), Decision::Granted(permit)) if permit.is_probe() => (check, permit),
             (_, decision) => return Ok(decision),
         };
-        let finished = self.launcher.run_health_check(check, &mut permit, slot)?;
-        let verdict = Check::classify(&finished.ending);
-        let result = self.record(Some(permit), &finished, verdict, Task::Check, results);
+        let (finished, statement) = self.launcher.run_health_check(check, &mut permit, slot)?;
+        let (verdict, told) = statement.applied(&finished.ending, Check::classify(&finished.ending));
+        let result = self.record(Some(permit), &finished, verdict, told, Task::Check, results);
         self.follow_up_result(&result);
         let is_closed = guard::is_closed_after_check(result.recorded.as_ref());
         results.push(result);
-        if verdict == Verdict::Ignored {
+        if matches!(finished.ending, Ending::Interrupted(_)) {
             return Ok(Decision::Stopped(exit::of(&finished.ending, self.plan.on_timeout)));
         }
         let asked = if is_closed { self.guard.admit(mode)? } else { self.guard.refuse_after_check(mode)? };
@@ -216,6 +223,7 @@ impl<'a> Story<'a> {
         permit: Option<ActivePermit>,
         finished: &Finished,
         verdict: Verdict,
+        told: Told,
         task: Task,
         before: &[RunResult],
     ) -> RunResult {
@@ -228,7 +236,8 @@ impl<'a> Story<'a> {
             ending: finished.ending,
             duration: Millis::from(finished.duration),
             verdict,
-            recorded: permit.and_then(|permit| self.guard.record(permit, finished, verdict, task, found)),
+            recorded: permit
+                .and_then(|permit| self.guard.record(permit, finished, verdict, told, task, found)),
         }
     }
 

@@ -100,7 +100,7 @@ fn standing(page: &mut Page, shown: &Shown) {
         page.line("override", &format!("{} {until}{}", words::hold(hold.hold), reason.unwrap_or_default()));
     }
     if let Some(opening) = breaker.phase.opening() {
-        page.line("reason", &words::opened_by(&opening.why));
+        page.line("reason", &words::opened_by(&opening.why, &opening.told));
         page.line("outage", &format!("since {}", ago(opening.outage_since())));
     }
     let next = match forecast::of(snapshot) {
@@ -113,7 +113,7 @@ fn standing(page: &mut Page, shown: &Shown) {
         }
     };
     page.line("next try", &next);
-    if let (Some(cooldown), Some(_)) = (breaker.cooldown, breaker.phase.opening()) {
+    if let (Some(cooldown), Some(_)) = (breaker.current_wait(), breaker.phase.opening()) {
         page.line("cooldown", &format!("{}, level {}", words::wait(cooldown), breaker.level));
     }
     let limit = breaker.policy.failures.map(|limit| format!(" of {limit}")).unwrap_or_default();

@@ -172,20 +172,23 @@ impl Teller<'_> {
             OpenedBy::Streak { failures, last } => {
                 let limit = breaker.policy.failures.map_or(*failures, Into::into);
                 format!("{failures} of {limit} failures in a row, the last {}", words::ending(last))
+                    + &words::told(&opening.told)
             }
             OpenedBy::FailureRate { failures, total } => {
                 let rate = breaker.policy.failure_rate.map(|rate| format!(", and {rate} opens it"));
                 format!("{failures} of {total} runs in the window failed{}", rate.unwrap_or_default())
+                    + &words::told(&opening.told)
             }
             OpenedBy::SlowRate { slow, total } => {
                 let rate = breaker.policy.slow_rate.map(|rate| format!(", and {rate} opens it"));
                 format!("{slow} of {total} runs in the window were slow{}", rate.unwrap_or_default())
+                    + &words::told(&opening.told)
             }
             why @ (OpenedBy::TripOn { .. } | OpenedBy::Probe { .. } | OpenedBy::Operator { .. }) => {
-                words::opened_by(why)
+                words::opened_by(why, &opening.told)
             }
         };
-        let cooldown = breaker.cooldown.unwrap_or_default();
+        let cooldown = breaker.current_wait().unwrap_or_default();
         // An outage begins when the closed breaker opens; a failed probe only prolongs it.
         let mut told = if opening.outage_since() < opening.at {
             vec![

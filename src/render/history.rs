@@ -35,6 +35,8 @@ pub struct Object<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    told_retry_after_ms: Option<Millis>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_at: Option<String>,
@@ -68,6 +70,7 @@ pub fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
         probe: None,
         slow: None,
         reason: None,
+        told_retry_after_ms: None,
         count: None,
         retry_at: None,
         retry_after_runs: None,
@@ -85,15 +88,18 @@ pub fn object<'a>(clock: &Clock, event: &'a Event) -> Object<'a> {
             object.duration_ms = Some(run.duration);
             object.probe = Some(run.probe);
             object.slow = Some(run.slow);
+            object.reason.clone_from(&run.told.reason);
+            object.told_retry_after_ms = run.told.retry_after;
         }
         EventKind::Refused { why, retry_at, count } => {
             object.reason = Some(why.as_str().to_owned());
             object.retry_at = retry_at.map(time);
             object.count = Some(*count);
         }
-        EventKind::Opened { why, retry_at, runs } => {
+        EventKind::Opened { why, retry_at, runs, told } => {
+            object.told_retry_after_ms = told.retry_after;
             object.retry_after_runs = Some(*runs);
-            object.reason = Some(words::opened_by(why));
+            object.reason = Some(words::opened_by(why, told));
             object.retry_at = Some(time(*retry_at));
         }
         EventKind::Inconclusive { retry_at, runs } => {
@@ -179,10 +185,10 @@ fn told(clock: &Clock, event: &Event) -> String {
         EventKind::Lost { since, pid } => {
             format!("brk {pid}, probing for {}, is gone", words::format_elapsed(now.since(*since)))
         }
-        EventKind::Opened { why, retry_at, runs } => {
+        EventKind::Opened { why, retry_at, runs, told } => {
             format!(
                 "after {}; next try {}",
-                words::opened_by(why),
+                words::opened_by(why, told),
                 words::both_parts(retry_at.since(now), *runs)
             )
         }
@@ -214,5 +220,5 @@ fn facts(run: &Run) -> String {
             text.push_str(word);
         }
     }
-    text
+    text + &words::told(&run.told)
 }

@@ -29,6 +29,8 @@ struct Object<'a> {
     generation: u64,
     since: String,
     reason: Option<String>,
+    /// How long the command whose end opened it was asked to wait.
+    told_retry_after_ms: Option<Millis>,
     retry_at: Option<String>,
     retry_in_ms: Option<Millis>,
     /// How many more runs must be refused before a probe is due.
@@ -129,14 +131,15 @@ fn object<'a>(shown: &'a Shown, store: &'a str) -> Object<'a> {
         phase: breaker.phase.kind(),
         generation: breaker.generation,
         since: time(breaker.since),
-        reason: opening.map(|opening| words::opened_by(&opening.why)),
+        told_retry_after_ms: opening.and_then(|opening| opening.told.retry_after),
+        reason: opening.map(|opening| words::opened_by(&opening.why, &opening.told)),
         retry_at: retry_at.map(time),
         retry_in_ms: retry_at.map(|at| at.since(now)),
         retry_after_runs: runs,
         outage_since: opening.map(|opening| time(opening.outage_since())),
         streak: breaker.streak,
         level: breaker.level,
-        cooldown_ms: breaker.cooldown,
+        cooldown_ms: breaker.current_wait(),
         r#override: breaker.active_hold(now).map(hold),
         window: WindowObject {
             total: counts.total,

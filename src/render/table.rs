@@ -181,7 +181,10 @@ fn why(breaker: &Breaker, now: Timestamp) -> String {
         return hold.reason.as_deref().map_or_else(|| "manual hold".to_owned(), words::escape_control);
     }
     match breaker.phase.opening() {
-        Some(opening) => opened(&opening.why),
+        Some(opening) => match (&opening.why, opening.told.retry_after) {
+            (OpenedBy::TripOn { last }, Some(_)) => words::ending(last) + &words::told(&opening.told),
+            (why, _) => opened(why) + &words::told(&opening.told),
+        },
         None => nearest_limit(breaker, now),
     }
 }

@@ -170,7 +170,7 @@ fn is_outage(kind: &EventKind) -> bool {
 fn why(kind: &EventKind) -> String {
     match kind {
         EventKind::Inconclusive { .. } => "after an inconclusive probe".to_owned(),
-        EventKind::Opened { why, .. } => format!("after {}", words::opened_by(why)),
+        EventKind::Opened { why, told, .. } => format!("after {}", words::opened_by(why, told)),
         EventKind::Tripped { reason: Some(reason), .. } => {
             format!("tripped: {}", words::escape_control(reason))
         }

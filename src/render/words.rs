@@ -1,6 +1,6 @@
 //! Words for people: what happened, and when.
 
-use crate::breaker::event::{Event, EventKind, HoldAs, OpenedBy, RefusedBy};
+use crate::breaker::event::{Event, EventKind, HoldAs, OpenedBy, RefusedBy, Told};
 use crate::breaker::outcome::{Ending, Outcome, Status, Unstartable};
 use crate::breaker::time::{Millis, Timestamp};
 use crate::breaker::{Breaker, PhaseKind, Refusal};
@@ -23,8 +23,23 @@ pub fn ending(ending: &Ending) -> String {
     }
 }
 
-/// Why it opened, to be read after "open after".
-pub fn opened_by(why: &OpenedBy) -> String {
+/// Why it opened, to be read after "open after"; with what the command said itself.
+pub fn opened_by(why: &OpenedBy, said: &Told) -> String {
+    let rule = match (why, said.retry_after) {
+        (OpenedBy::TripOn { last }, Some(_)) => ending(last),
+        (why, _) => broken_rule(why),
+    };
+    format!("{rule}{}", told(said))
+}
+
+/// What a command said, to be read after something else.
+pub fn told(told: &Told) -> String {
+    let asked = told.retry_after.map(|asked| format!(", asked to wait {}", wait(asked)));
+    let reason = told.reason.as_ref().map(|reason| format!(": {}", escape_control(reason)));
+    asked.unwrap_or_default() + &reason.unwrap_or_default()
+}
+
+fn broken_rule(why: &OpenedBy) -> String {
     match why {
         OpenedBy::Streak { failures, last } => {
             format!("{} (last: {})", pluralize(*failures, "failure"), ending(last))
@@ -52,7 +67,7 @@ pub fn change(from: PhaseKind, breaker: &Breaker, events: &[Event], now: Timesta
         (Some(opening), Some(at), _) => {
             let runs = opening.runs_left(breaker.totals.refused, now);
             let next = both_parts(at.since(now), runs);
-            format!("{from} -> {to}; next try {next} (after {})", opened_by(&opening.why))
+            format!("{from} -> {to}; next try {next} (after {})", opened_by(&opening.why, &opening.told))
         }
         (None, None, Some(closed)) => format!("{from} -> {to} {closed}").trim_end().to_owned(),
         _ => format!("{from} -> {to}"),
@@ -110,8 +125,10 @@ pub fn probers(breaker: &Breaker, alive: &[LiveProbe]) -> (Vec<String>, Vec<Stri
 pub fn refusal(breaker: &Breaker, alive: &[LiveProbe], refusal: &Refusal, now: Timestamp) -> String {
     let why = match refusal.why {
         RefusedBy::Open => {
-            let why =
-                breaker.phase.opening().map_or_else(|| "open".to_owned(), |opening| opened_by(&opening.why));
+            let why = breaker
+                .phase
+                .opening()
+                .map_or_else(|| "open".to_owned(), |opening| opened_by(&opening.why, &opening.told));
             format!("open after {why}")
         }
         RefusedBy::Probing if breaker.probes.is_empty() => {

@@ -140,6 +140,13 @@ pub static SETTINGS: &[Setting] = &[
         "Outcomes that are failures"),
     setting(Failures, "ignore-on", Type::Specs, list!(ignore_on, value::specs_list),
         "Outcomes that say nothing about what the command depends on"),
+    setting(Failures, "tell", Type::Bool, one!(tell, value::boolean),
+        "Let the command say what its run means, and when to come back, in the file BRK_TELL")
+        .details("Lines outcome=success|failure|ignored, trip=1, retry-after=WHEN and reason=TEXT, or HTTP response headers, as 'curl -D \"$BRK_TELL\"' writes them; see brk-recipes(7).")
+        .default("false"),
+    setting(Failures, "max-retry-after", Type::Duration, one!(max_retry_after, value::duration),
+        "The longest wait that a command may ask for with --tell")
+        .default("24h"),
     setting(Supervision, "timeout", Type::Duration, one!(timeout, value::duration),
         "Stop the command and its descendants after this long; 0 is no limit")
         .short('t')

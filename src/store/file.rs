@@ -5,6 +5,7 @@
 //!     NAME.probe-K      the place of probe K: a new file each time, made under the lock
 //!     NAME.lease-K      the same for a probe that a shared store has admitted on this host
 //!     NAME.slot-K       the place of one of the runs of `--max-concurrent`: a new file each time, made under the lock
+//!     NAME.tell-RANDOM  what a command says of its run (`--tell`); locked while its `brk` lives
 //!     NAME.new-PID      what is being made under the lock, before it has its name
 //!     NAME.place-PID    the same for a place beside a lease
 //!     NAME.corrupt-T    a journal that could not be read, set aside
@@ -14,6 +15,7 @@
 
 mod places;
 pub mod probes;
+pub mod tell;
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -318,7 +320,9 @@ impl Files<'_> {
                             suffix
                                 .strip_prefix(kind)
                                 .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-                        })
+                        }) || suffix
+                            .strip_prefix(".tell-")
+                            .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
                     },
                 );
             if is_ours {

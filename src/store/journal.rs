@@ -25,7 +25,7 @@ use crate::breaker::time::Clock;
 /// The newest format that this program reads and writes.
 ///
 /// - 1: version 0.1.0. Since then fields with a default were added to the state: `Opening::outage` and `runs`,
-///   `Totals::reopened`, `Policy::cooldown_runs`, `Breaker::notices`, and to the event `closed` how long the outage was. A
+///   `Totals::reopened`, `Policy::cooldown_runs`, `Breaker::notices`, what a command said (`Told`), and to the event `closed` how long the outage was. A
 ///   0.1.0 `brk` drops them, and goes by the time part of a cooldown alone. `last_heard` is no longer written; 0.1.0 does
 ///   without it.
 /// - 2: the event `inconclusive`.

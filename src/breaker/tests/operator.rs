@@ -191,6 +191,8 @@ fn totals_count_what_was_really_started() {
         verdict: Verdict::Ignored,
         duration: Millis(0),
         program: String::new(),
+        told: crate::breaker::event::Told::default(),
+        least_wait: crate::breaker::time::Millis::ZERO,
         task: Task::Command,
         notify: None,
     };

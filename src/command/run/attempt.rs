@@ -5,18 +5,22 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::time::Duration;
 
 use super::super::Context;
 use crate::error::Error;
 use crate::name::Name;
 use crate::output::{Held, say};
-use crate::plan::{Check, Plan, Quiet};
+use crate::plan::{Check, Plan, Quiet, Tell};
 use crate::render::words;
 use crate::settings::value::OnStateError;
 use crate::store::ActivePermit;
+use crate::store::file::FileStore;
+use crate::store::file::tell::TellFile;
 use crate::store::place::OccupancyLock;
 use crate::supervise::{self, Finished, Limits};
+use crate::tell::{self, Statement};
 
 pub struct Launcher<'a> {
     pub name: &'a Name,
@@ -24,7 +28,12 @@ pub struct Launcher<'a> {
     pub command: &'a [OsString],
     pub held: Option<&'a Held>,
     pub context: &'a Context<'a>,
+    /// For the files of `--tell`; `None`: there is no state directory.
+    pub files: Option<&'a FileStore>,
 }
+
+/// A process that ended, and what it said.
+pub type Said = (Finished, Statement);
 
 impl Launcher<'_> {
     /// Runs the health check of a probe and waits for its end.
@@ -33,7 +42,7 @@ impl Launcher<'_> {
         check: &Check,
         permit: &mut ActivePermit,
         slot: Option<&OccupancyLock>,
-    ) -> Result<Finished, Error> {
+    ) -> Result<Said, Error> {
         let script = ["sh".into(), "-c".into(), check.script.clone()];
         let inherit = inherited([permit.place.as_ref(), slot])?;
         // Both streams are the command's: a check may not eat its input, nor write into its output.
@@ -45,7 +54,11 @@ impl Launcher<'_> {
             stdout: Some(self.held.map_or(stderr.as_fd(), Held::stderr)),
             stderr: self.held.map(Held::stderr),
         };
-        self.supervised(&script, &check.limits, &[], streams, &inherit, &mut |pid| permit.note_command(pid))
+        let tell = self.tell_file();
+        let variables: Vec<_> = tell.as_ref().map(variable).into_iter().collect();
+        let mut note = |pid| permit.note_command(pid);
+        let finished = self.supervised(&script, &check.limits, &variables, streams, &inherit, &mut note)?;
+        Ok((finished, self.statement(tell)))
     }
 
     /// Runs the command and waits for its end.
@@ -54,9 +67,11 @@ impl Launcher<'_> {
         mut permit: Option<&mut ActivePermit>,
         mut slot: Option<&mut OccupancyLock>,
         attempt: u32,
-    ) -> Result<Finished, Error> {
+    ) -> Result<Said, Error> {
         let number = [("BRK_ATTEMPT".into(), attempt.to_string().into())];
-        let variables: &[_] = if self.plan.retry.times > 0 { &number } else { &[] };
+        let number = number.into_iter().filter(|_| self.plan.retry.times > 0);
+        let tell = self.tell_file();
+        let variables: Vec<_> = number.chain(tell.as_ref().map(variable)).collect();
         let stdout = self.held.and_then(Held::stdout);
         let streams = Streams { stdin: None, stdout, stderr: self.held.map(Held::stderr) };
         let inherit = inherited([permit.as_ref().and_then(|permit| permit.place.as_ref()), slot.as_deref()]);
@@ -69,18 +84,42 @@ impl Launcher<'_> {
             }
         };
         let run = inherit.and_then(|inherit| {
-            self.supervised(self.command, &self.plan.limits, variables, streams, &inherit, &mut note)
+            self.supervised(self.command, &self.plan.limits, &variables, streams, &inherit, &mut note)
         });
-        match run {
+        let finished = match run {
             Err(error)
                 if error.is_short_of_files()
                     && attempt == 1
                     && self.plan.on_state_error == OnStateError::Run =>
             {
-                self.replace(&error, variables)
+                self.replace(&error, &variables)
             }
             run => run,
+        };
+        Ok((finished?, self.statement(tell)))
+    }
+
+    /// A file in which one process says what its run means, if it may. `/dev/null` takes its place if none can be made.
+    fn tell_file(&self) -> Option<Option<TellFile>> {
+        match self.plan.tell {
+            Tell::No => None,
+            Tell::UpTo(_) => Some(self.files.and_then(|files| files.tell_file(self.name).ok())),
         }
+    }
+
+    /// What was said. What cannot be understood is a warning.
+    fn statement(&self, tell: Option<Option<TellFile>>) -> Statement {
+        let Some(file) = tell.flatten() else { return Statement::default() };
+        let now = (self.context.env.platform.clocks)().wall;
+        let statement = match file.read(tell::MOST_HEADERS) {
+            Ok(None) => Statement::default(),
+            Ok(Some(bytes)) => Statement::parse(&bytes, now),
+            Err(why) => Statement::unreadable(why),
+        };
+        for warning in &statement.warnings {
+            say(&format!("{}: warning: what the command said in BRK_TELL: {warning}", self.name));
+        }
+        statement
     }
 
     /// The command in the place of `brk`, if there are too few descriptors to run it beside `brk`. Nobody is left who
@@ -166,6 +205,11 @@ impl Launcher<'_> {
             self.say(&format!("warning: could not end processes {:?}", finished.unkilled));
         }
     }
+}
+
+fn variable(file: &Option<TellFile>) -> (OsString, OsString) {
+    let path = file.as_ref().map_or_else(|| Path::new("/dev/null"), TellFile::path);
+    ("BRK_TELL".into(), path.into())
 }
 
 /// What a task has for its streams; `None`: as `brk` got it.

@@ -5,9 +5,9 @@ use std::cell::{Cell, OnceCell};
 
 use super::super::Context;
 use super::record::Recorded;
-use crate::breaker::event::RefusedBy;
+use crate::breaker::event::{RefusedBy, Told};
 use crate::breaker::notice::News;
-use crate::breaker::outcome::Verdict;
+use crate::breaker::outcome::{Outcome, Verdict};
 use crate::breaker::time::{Clock, Millis, Timestamp};
 use crate::breaker::{
     Admission, AdmissionRequest, Breaker, Mode, PermitKind, Phase, PhaseKind, Refusal, Report, Task,
@@ -16,9 +16,10 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::name::Name;
 use crate::output::say;
-use crate::plan::Plan;
+use crate::plan::{Plan, Tell};
 use crate::render::{wall_time, words};
 use crate::settings::value::{OnStateError, OnStoreError};
+use crate::store::file::FileStore;
 use crate::store::place::{OccupancyLock, ProbeTurn};
 use crate::store::{ActivePermit, Answer, AnyStore, FailOver, LiveProbe, Store, StoreError, Updated};
 use crate::supervise::Finished;
@@ -139,6 +140,7 @@ impl<'a> Guard<'a> {
         permit: ActivePermit,
         finished: &Finished,
         verdict: Verdict,
+        told: Told,
         task: Task,
         found: PhaseKind,
     ) -> Option<Recorded> {
@@ -153,12 +155,27 @@ impl<'a> Guard<'a> {
             program: program.to_owned(),
             task,
             notify: self.plan.notify.filter(|_| task == Task::Command).map(|notify| (notify, found)),
+            least_wait: self.granted_wait(verdict, &told),
+            told,
         };
         let completed = permit.complete(&report, self.context.env.random());
         let completed =
             completed.inspect_err(|error| self.warn(&format!("{error}; this run is not recorded")));
         let (completion, updated) = completed.ok()?;
         Some(Recorded { updated, completion })
+    }
+
+    /// What of the wait that a failed command asked for is granted.
+    fn granted_wait(&self, verdict: Verdict, told: &Told) -> Millis {
+        match (self.plan.tell, told.retry_after, verdict.outcome()) {
+            (Tell::UpTo(most), Some(asked), Outcome::Failure) => asked.min(most),
+            (Tell::No | Tell::UpTo(_), _, _) => Millis::ZERO,
+        }
+    }
+
+    /// This host's own files, if there is a place for them.
+    pub fn files(&self) -> Option<&FileStore> {
+        self.store.as_ref().ok()?.files().ok()
     }
 
     fn ask(&self, mode: Mode, question: Question) -> Result<Asked<'_>, Error> {

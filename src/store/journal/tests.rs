@@ -41,8 +41,16 @@ fn lived() -> Vec<Record> {
                 (Ending::Exited(7), Verdict::Failure)
             };
             let program = "prog\u{fffd}\"\\".to_owned();
-            let report =
-                Report { ending, verdict, duration: Millis(3), program, task: Task::Command, notify: None };
+            let report = Report {
+                ending,
+                verdict,
+                duration: Millis(3),
+                program,
+                task: Task::Command,
+                told: crate::breaker::event::Told::default(),
+                least_wait: Millis::ZERO,
+                notify: None,
+            };
             breaker.complete(&permit, report, &policy, now, 0.5);
         }
         records.push(record(clock, &mut breaker));

@@ -212,6 +212,8 @@ impl World {
             verdict,
             duration: Millis(0),
             program: String::new(),
+            told: crate::breaker::event::Told::default(),
+            least_wait: crate::breaker::time::Millis::ZERO,
             task: Task::Command,
             notify: None,
         };
