@@ -1,6 +1,10 @@
 //! What machines read is what the schema in the manual says, for every state that a breaker can be in.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Stdio;
+
+use serde_json::Value;
 
 use crate::process::Start;
 use crate::tools::{needs, valid};
@@ -89,7 +93,7 @@ fn a_live_probe_and_a_taken_slot_are_named() {
     command.args(words).args(["sh", "-c", "echo $$ > sign; read line"]).stdin(Stdio::piped());
     let mut child = command.start();
     let pid: u32 = until_file(&sandbox.file("sign")).trim().parse().expect("a number");
-    let mut status = serde_json::Value::Null;
+    let mut status = Value::Null;
     until("both places", || {
         status = sandbox.status("db");
         status["probes"][0]["command_pid"] == pid && status["slots"][0]["command_pid"] == pid
@@ -97,6 +101,7 @@ fn a_live_probe_and_a_taken_slot_are_named() {
     assert_eq!(status["probes"][0]["pid"], child.id());
     assert_eq!(status["slots"][0]["pid"], child.id());
     assert_eq!(status["phase"], "half-open");
+    assert_eq!(status["probes"][0]["survivors"], serde_json::json!([]));
     valid(&sandbox, "status", &sandbox.run(&["status", "--json"]).stdout());
     let detail = sandbox.run(&["status", "db"]);
     detail.code(0).prints(&format!("probe     brk {}, command {pid}", child.id()));
@@ -112,7 +117,7 @@ fn a_live_probe_and_a_taken_slot_are_named() {
 fn history_is_what_the_schema_says() {
     needs!("python:jsonschema");
     let sandbox = eventful();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for name in ["calm", "broken", "moved", "lost"] {
         let done = sandbox.run(&["history", name, "--json"]);
         done.code(0);
@@ -145,7 +150,7 @@ fn every_other_json_is_what_the_schema_says() {
         let done = sandbox.run(words);
         done.code(code);
         valid(&sandbox, definition, &done.stdout());
-        serde_json::from_str::<serde_json::Value>(&done.stdout()).expect("JSON")
+        serde_json::from_str::<Value>(&done.stdout()).expect("JSON")
     };
     for (name, code) in [("calm", 0), ("broken", 75), ("moved", 0), ("unknown", 0)] {
         let object = check("check", &["check", name, "--json"], code);
@@ -181,4 +186,95 @@ fn every_other_json_is_what_the_schema_says() {
     sandbox.run(&["trip", "report"]).code(0);
     sandbox.run(&["run", "--report", "report.json", "--name", "report", "--", "true"]).code(75);
     valid(&sandbox, "report", &sandbox.read("report.json"));
+}
+
+/// Requires that the schema describes each key of `found`, and requires those that are always printed.
+#[track_caller]
+fn described(schema: &Value, found: &Value, always: Always) {
+    let keys: BTreeSet<&str> = found.as_object().expect("an object").keys().map(String::as_str).collect();
+    let required = schema["required"].as_array().expect("required keys").iter();
+    let required: BTreeSet<&str> = required.map(|key| key.as_str().expect("a key")).collect();
+    // Where all values are of one kind, only the keys are listed.
+    let properties = schema["properties"].as_object();
+    let described = properties.map_or(required.clone(), |keys| keys.keys().map(String::as_str).collect());
+    let missing: Vec<_> = keys.difference(&described).collect();
+    assert!(missing.is_empty(), "man/brk.schema.json lacks {missing:?}, which are printed: {found:#}");
+    match always {
+        Always::All => {
+            assert_eq!(required, keys, "man/brk.schema.json requires what is always printed: {found:#}")
+        }
+        Always::Required => assert!(required.is_subset(&keys), "{required:?} are required: {found:#}"),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Always {
+    /// Every key is printed always.
+    All,
+    /// Only those that the schema requires.
+    Required,
+}
+
+/// A validator allows what it does not know, so a key or an event that was added would go unnoticed there.
+#[test]
+fn the_schema_describes_every_event_and_key() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let schema = std::fs::read_to_string(root.join("man/brk.schema.json")).expect("the schema");
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    let schema = &schema["$defs"];
+
+    // The journals of 0.1.0 have every event of that version.
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.state()).expect("a directory");
+    let mut names = vec!["unsure".to_owned()];
+    for file in std::fs::read_dir(root.join("tests/data/0.1.0")).expect("frozen files") {
+        let file = file.expect("a file");
+        if let Some(name) = file.file_name().to_str().and_then(|name| name.strip_suffix(".journal")) {
+            std::fs::copy(file.path(), sandbox.state().join(file.file_name())).expect("a copy");
+            names.push(name.to_owned());
+        }
+    }
+    let run = |script: &str| {
+        sandbox.run(&[
+            "run",
+            "--name",
+            "unsure",
+            "--failures",
+            "1",
+            "--cooldown",
+            "0",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ])
+    };
+    run("exit 1").code(1);
+    run("exit 127").code(127);
+
+    let mut seen = BTreeSet::new();
+    for name in &names {
+        for event in sandbox.history(name) {
+            described(&schema["event"], &event, Always::Required);
+            seen.insert(event["event"].as_str().expect("a word").to_owned());
+        }
+        let status = sandbox.status(name);
+        let breaker = &schema["breaker"];
+        described(breaker, &status, Always::All);
+        for part in ["window", "totals", "policy"] {
+            described(&breaker["properties"][part], &status[part], Always::All);
+        }
+        for part in ["last", "override"] {
+            if status[part].is_object() {
+                described(&breaker["properties"][part], &status[part], Always::All);
+            }
+        }
+        let check = sandbox.run(&["check", "--json", name]).stdout();
+        described(&schema["check"], &serde_json::from_str(&check).expect("JSON"), Always::All);
+        let explain = sandbox.run(&["explain", "--json", name]).stdout();
+        described(&schema["explain"], &serde_json::from_str(&explain).expect("JSON"), Always::All);
+    }
+    let listed = schema["event"]["properties"]["event"]["enum"].as_array().expect("events").iter();
+    let listed: BTreeSet<String> = listed.map(|word| word.as_str().expect("a word").to_owned()).collect();
+    assert_eq!(listed, seen, "the events of man/brk.schema.json and those that are printed");
 }
