@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::server::Server;
 use crate::util::Sandbox;
 
 /// Reasons that were reworded since, as 0.1.0 said them and as they are said now. A reason that is reworded again
@@ -20,6 +21,10 @@ fn data(name: &str) -> PathBuf {
 fn text(name: &str) -> String {
     let path = data(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn json(name: &str) -> Value {
+    serde_json::from_str(&text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// The names of the journals of 0.1.0.
@@ -112,6 +117,62 @@ fn journals_of_0_1_0_are_written_on() {
             assert!(!file.to_string_lossy().contains(".corrupt-"), "{name} was set aside: {file:?}");
         }
     }
+}
+
+#[test]
+fn a_shared_store_of_0_1_0_means_the_same() {
+    let (server, sandbox) = (Server::start(), Sandbox::new());
+    let host = server.host(&sandbox, "a");
+    let pairs = |list: &Value| -> Vec<String> {
+        let pairs = list.as_array().expect("fields").iter();
+        pairs
+            .flat_map(|pair| ["field", "value"].map(|key| pair[key].as_str().expect("text").to_owned()))
+            .collect()
+    };
+    let load = |words: &[&str], fields: &[String]| {
+        let fields = fields.iter().map(String::as_str);
+        server.cli(&words.iter().copied().chain(fields).collect::<Vec<_>>());
+    };
+    for stored in json("0.1.0/redis.json").as_array().expect("keys") {
+        let key = stored["key"].as_str().expect("a key");
+        if stored["hash"].is_array() {
+            load(&["HSET", key], &pairs(&stored["hash"]));
+        }
+        for entry in stored["stream"].as_array().into_iter().flatten() {
+            load(&["XADD", key, entry["id"].as_str().expect("an id")], &pairs(&entry["fields"]));
+        }
+    }
+    let show = || {
+        let status = host.run(&["status", "--json", "shared"]).breaker();
+        (status, host.run(&["history", "--json", "-n", "1000", "shared"]).entries())
+    };
+    let (status, history) = show();
+    let shown = json("0.1.0/redis-shown.json");
+    compare("status", &shown["status"], &status);
+    let wanted = shown["history"].as_array().expect("a list");
+    assert_eq!(history.len(), wanted.len(), "{history:#?}");
+    for (number, (wanted, found)) in wanted.iter().zip(&history).enumerate() {
+        compare(&format!("entry {number}"), wanted, found);
+    }
+
+    // The lease has ended long since; renewed by its holder it keeps others out, and without it the probe is lost.
+    let hash = json("0.1.0/redis.json");
+    let fields =
+        hash.as_array().expect("keys").iter().find_map(|key| key["hash"].as_array()).expect("a hash");
+    let lease =
+        fields.iter().filter_map(|pair| pair["field"].as_str()).find(|field| field.starts_with("lease:"));
+    let lease = lease.expect("a lease");
+    let seconds: u64 =
+        server.cli(&["TIME"]).lines().next().and_then(|time| time.parse().ok()).expect("a time");
+    server.cli(&["HSET", "brk:{shared}", lease, &(seconds * 1000 + 14_000).to_string()]);
+    host.run(&["run", "--name", "shared", "--", "true"]).code(75);
+    server.cli(&["HDEL", "brk:{shared}", lease]);
+    host.run(&["run", "--name", "shared", "--", "true"]).code(0).quiet();
+    let (status, history) = show();
+    assert_eq!((&status["phase"], &status["totals"]["lost"]), (&"closed".into(), &1.into()), "{status:#}");
+    assert_eq!(status["totals"]["refused"], 3, "{status:#}");
+    assert_eq!(history.last().expect("an event")["event"], "closed");
+    host.run(&["reset", "shared"]).code(0);
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod generated;
 mod inherited;
 mod init;
 mod json;
+mod later;
 mod lookup;
 mod lost;
 mod machine;
