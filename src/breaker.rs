@@ -202,7 +202,8 @@ impl Breaker {
     ) -> Admission {
         if mode != Mode::Poll {
             self.totals.refused += 1;
-            if let Some(notify) = notify {
+            // A run that only observes is launched, and shows no refusal.
+            if let Some(notify) = notify.filter(|_| mode == Mode::Enforce) {
                 refusal.news = self.news_of_refusal(notify, refusal.why == RefusedBy::Busy, now);
             }
             if refusal.why == RefusedBy::Open {

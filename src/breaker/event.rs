@@ -154,7 +154,7 @@ pub enum OpenedBy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
     pub hold: HoldAs,
-    /// `None`: until it is released by hand.
+    /// `None`: until an operator releases it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

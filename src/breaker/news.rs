@@ -80,8 +80,10 @@ impl Breaker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breaker::event::RefusedBy;
     use crate::breaker::policy::Policy;
     use crate::breaker::time::Millis;
+    use crate::breaker::{Mode, Refusal};
 
     const DAY: Notify = Notify { remind_every: Some(Millis(1_000)) };
 
@@ -151,6 +153,16 @@ mod tests {
         }
         let never = Notify { remind_every: None };
         assert_eq!(breaker.news_of_refusal(never, false, Timestamp(u64::MAX)), News::None);
+    }
+
+    #[test]
+    fn a_refusal_that_is_only_observed_is_not_shown_and_uses_up_no_reminder() {
+        let mut breaker = breaker();
+        let busy = || Refusal::new(RefusedBy::Busy, None);
+        breaker.refuse(busy(), Mode::Observe, Some(DAY), Timestamp(2_000));
+        assert_eq!(breaker.notices, None);
+        breaker.refuse(busy(), Mode::Enforce, Some(DAY), Timestamp(2_000));
+        assert!(breaker.notices.is_some());
     }
 
     #[test]

@@ -22,7 +22,7 @@ impl Breaker {
         self.emit(EventKind::Reset);
     }
 
-    /// Opens by hand; on an open breaker, chooses a new `retry_at`.
+    /// Opens at an operator's word; on an open breaker, chooses a new `retry_at`.
     pub fn trip(&mut self, length: TripFor, reason: Option<String>, now: Timestamp, random: f64) {
         self.expire_hold(now);
         let level = match self.phase {

@@ -199,7 +199,7 @@ impl Rules {
         }
     }
 
-    /// The rules with those given by hand on top. A named signal beats `signal`, whichever came first, and `signal`
+    /// The rules with explicit ones on top. A named signal beats `signal`, whichever came first, and `signal`
     /// beats what the rules below say of single signals.
     pub fn overridden(mut self, by_hand: &[(Spec, Verdict)]) -> Rules {
         if by_hand.iter().any(|(spec, _)| *spec == Spec::AnySignal) {
